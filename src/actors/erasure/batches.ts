@@ -1,5 +1,9 @@
 import type { ResponseStore } from '../../stores/clickhouse/responses.ts';
-import type { DeletionCriterion, ResponseMarkedForDeletion } from '../../stores/clickhouse/write/erasure.ts';
+import type {
+  DeletionCriterion,
+  DeletionPlace,
+  ResponseMarkedForDeletion,
+} from '../../stores/clickhouse/write/erasure.ts';
 import type { AffectedResponses } from '../../stores/postgres/exports.ts';
 import type { ConsistentReads } from '../consistent-reads.ts';
 import type { ParsedDeadLetter } from '../dead-letters.ts';
@@ -13,8 +17,12 @@ export interface ErasureBatchesDeps {
 }
 
 export interface EraseOptions {
+  /** No further batch is begun once so many are erased. */
   limit: number;
-  pauseMs: number;
+  /** After each batch it pauses for as long as erasing the batch took, but no longer than this. */
+  maxPauseMs: number;
+  /** Where an erasure goes on that ended at its limit. */
+  after?: DeletionPlace | undefined;
   /**
    * Called with the ids of the responses that are erased next, at most 500 at a time, before anything of them is
    * erased; once without ids if there are none.
@@ -35,21 +43,26 @@ export interface EraseOptions {
   signal?: AbortSignal | undefined;
 }
 
+export interface ErasedBatches {
+  removed: number;
+  isFinished: boolean;
+  /** Where to go on, if it ended at its limit. */
+  next?: DeletionPlace;
+}
+
 const batchSize = 500;
 
 /** Makes what erases all responses of a survey that a criterion selects, batch by batch, with their dead letters. */
 export function createErasureBatches({ responses, reading, removal }: ErasureBatchesDeps) {
-  return async (
-    surveyId: string,
-    selection: DeletionCriterion,
-    { announce, limit, pauseMs, expireFiles, deadLetters, beforeBatch, onBatchErased, signal }: EraseOptions,
-  ): Promise<{ removed: number; isFinished: boolean }> => {
+  return async (surveyId: string, selection: DeletionCriterion, options: EraseOptions): Promise<ErasedBatches> => {
+    const { announce, limit, maxPauseMs, expireFiles, deadLetters, beforeBatch, onBatchErased, signal } = options;
     // The save that completed a response may be a dead letter, while the stored save says that it is open.
     const deadLetterHeads = headsOf(await deadLetters());
     const waitingIds = new Set(deadLetterHeads.map(({ responseId }) => responseId));
     const announcedIds = new Set<string>();
     let isAnnounced = false;
     let removed = 0;
+    let after = options.after;
     const announceNext = async (responseIds: readonly string[]): Promise<void> => {
       isAnnounced = true;
       await announce(responseIds);
@@ -68,7 +81,12 @@ export function createErasureBatches({ responses, reading, removal }: ErasureBat
     for (;;) {
       // Includes responses and tombstones that were accepted before now.
       await reading.caughtUp(surveyId);
-      const marked = await responses.findMarkedForDeletion(surveyId, selection, batchSize);
+      const marked = await responses.findMarkedForDeletion(surveyId, selection, batchSize, after);
+      if (marked.length === 0 && after) {
+        // Rows that were stored meanwhile may stand before the place that was reached.
+        after = undefined;
+        continue;
+      }
       if (marked.length === 0) {
         const letters = await deadLetters();
         await announceDeadLetters(letters);
@@ -78,16 +96,20 @@ export function createErasureBatches({ responses, reading, removal }: ErasureBat
         noteErased(await removal.eraseDeadLetters(surveyId, letters));
         return { removed, isFinished: true };
       }
-      if (removed >= limit || signal?.aborted) return { removed, isFinished: false };
+      if (signal?.aborted) return { removed, isFinished: false };
+      if (removed >= limit) return { removed, isFinished: false, ...(after && { next: after }) };
       const responseIds = marked.map(({ responseId }) => responseId);
       await announceNext(responseIds);
       await beforeBatch?.(responseIds);
+      const beganAt = performance.now();
       const count = await withExpiredFiles(affectedExports(surveyId, marked), expireFiles, () =>
         removal.removeAll(withCompletions(marked, deadLetterHeads)),
       );
       noteErased(count);
       // All of the batch was deleted before, yet is still read: another pass would not help.
       if (count === 0) return { removed, isFinished: false };
+      after = marked.at(-1);
+      const pauseMs = Math.min(maxPauseMs, performance.now() - beganAt);
       if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   };

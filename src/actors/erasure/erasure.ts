@@ -129,7 +129,7 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
         {
           announce: record,
           limit: maxOfRespondent,
-          pauseMs: 0,
+          maxPauseMs: 0,
           expireFiles: deleteExports,
           beforeBatch: (responseIds) => {
             const others = responseIds.filter((id) => !invited.has(id));

@@ -1,6 +1,7 @@
 import type { DeadLetterRow } from '../../domain/dead-letter-row.ts';
 import type { Log } from '../../log.ts';
 import { createBoundedWarnings } from '../../platform/bounded-warnings.ts';
+import type { DeletionPlace } from '../../stores/clickhouse/write/erasure.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import type { ExportStore } from '../../stores/postgres/exports.ts';
 import type { RetentionRule } from '../../stores/postgres/survey-retention.ts';
@@ -12,14 +13,30 @@ export interface ExpiryDeps {
   deadLetters: Pick<DeadLetters, 'filter'>;
   exports: Pick<ExportStore, 'limitExpiry'>;
   audit: Pick<Audit, 'record'>;
+  /** In the order of the surveys' ids. */
   rules(now: Date): Promise<RetentionRule[]>;
   log: Pick<Log, 'warn'>;
   now(): number;
+  monotonicMs?(): number;
+}
+
+/** Responses of a survey that have expired. */
+interface ExpiredResponses {
+  surveyId: string;
+  days: number;
+  before: Date;
+  deadLetters: readonly ParsedDeadLetter[];
+  /** Where its next turn goes on. */
+  after?: DeletionPlace | undefined;
 }
 
 const dayMs = 24 * 3_600_000;
-/** Pause between batches of expired responses, which leaves the stores to submissions. */
-const pauseBetweenBatchesMs = 500;
+/** Longest pause between batches of expired responses, which leaves the stores to submissions. */
+const maxPauseMs = 500;
+/** Number of responses of a survey after which the next survey has its turn. */
+const turnSize = 20_000;
+/** No turn is begun after this time, so that the next run finds what has expired meanwhile. */
+const maxRunMs = 9 * 60_000;
 /**
  * How long export files outlive expired responses; without it, files of a survey whose responses expire daily would
  * never last.
@@ -27,10 +44,13 @@ const pauseBetweenBatchesMs = 500;
 const exportRetentionMs = dayMs;
 
 /**
- * Makes what erases the responses whose retention period has ended. It writes an audit record for each survey; a survey
- * whose responses cannot be deleted delays no other.
+ * Makes what erases the responses whose retention period has ended. Surveys take turns; what is left at the end of a run
+ * is erased by the next ones, which begin with the survey after the last. It writes an audit record for each turn; a
+ * survey whose responses cannot be deleted delays no other.
  */
 export function createExpiry(deps: ExpiryDeps) {
+  const { monotonicMs = () => performance.now() } = deps;
+  let lastSurveyId = '';
   // A store that is away fails all surveys, of which there may be thousands.
   const warn = createBoundedWarnings(deps.log);
 
@@ -53,12 +73,11 @@ export function createExpiry(deps: ExpiryDeps) {
     return expired;
   };
 
-  /** Applies one retention rule; returns how many responses it deleted, also before a failure. */
-  const eraseExpiredOf = async (
-    { surveyId, days, before }: RetentionRule & { before: Date },
-    deadLetters: readonly ParsedDeadLetter[],
+  /** One turn of a survey. Returns how many responses it deleted, also before a failure, and where the next one begins. */
+  const eraseNext = async (
+    { surveyId, days, before, deadLetters, after }: ExpiredResponses,
     signal: AbortSignal | undefined,
-  ): Promise<number> => {
+  ): Promise<{ erased: number; next: DeletionPlace | undefined }> => {
     let erased = 0;
     let recorded = 0;
     const record = (count: number): Promise<void> =>
@@ -75,8 +94,9 @@ export function createExpiry(deps: ExpiryDeps) {
         recorded = length;
         await record(length);
       },
-      limit: Number.POSITIVE_INFINITY,
-      pauseMs: pauseBetweenBatchesMs,
+      limit: turnSize,
+      maxPauseMs,
+      after,
       expireFiles: (affected) => deps.exports.limitExpiry(affected, new Date(deps.now() + exportRetentionMs)),
       deadLetters: async () => deadLetters,
       onBatchErased: (count) => {
@@ -84,8 +104,9 @@ export function createExpiry(deps: ExpiryDeps) {
       },
       signal,
     };
+    let next: DeletionPlace | undefined;
     try {
-      await deps.erase(surveyId, { before }, options);
+      ({ next } = await deps.erase(surveyId, { before }, options));
     } catch (error) {
       warn({ err: error, surveyId }, 'expired responses of a survey could not be deleted');
     }
@@ -97,10 +118,11 @@ export function createExpiry(deps: ExpiryDeps) {
           'expired responses of a survey were deleted without an audit record',
         ),
       );
-    return erased;
+    return { erased, next };
   };
 
   return async (signal?: AbortSignal, nowMs = deps.now()): Promise<number> => {
+    const beganAt = monotonicMs();
     let removed = 0;
     const rules = (await deps.rules(new Date(nowMs))).map(({ surveyId, days }) => ({
       surveyId,
@@ -108,9 +130,17 @@ export function createExpiry(deps: ExpiryDeps) {
       before: new Date(nowMs - days * dayMs),
     }));
     const deadLetters = await expiredDeadLetters(rules);
-    for (const rule of rules) {
-      if (signal?.aborted) break;
-      removed += await eraseExpiredOf(rule, deadLetters.get(rule.surveyId) ?? [], signal);
+    const expired = rules.map((rule) => ({ ...rule, deadLetters: deadLetters.get(rule.surveyId) ?? [] }));
+    const turns: ExpiredResponses[] = [
+      ...expired.filter(({ surveyId }) => surveyId > lastSurveyId),
+      ...expired.filter(({ surveyId }) => surveyId <= lastSurveyId),
+    ];
+    for (let turn = turns.shift(); turn; turn = turns.shift()) {
+      if (signal?.aborted || monotonicMs() - beganAt >= maxRunMs) break;
+      const { erased, next } = await eraseNext(turn, signal);
+      removed += erased;
+      lastSurveyId = turn.surveyId;
+      if (next) turns.push({ ...turn, after: next });
     }
     return removed;
   };

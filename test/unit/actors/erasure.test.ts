@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createDeadLetters } from '../../../src/actors/dead-letters.ts';
+import { createErasureBatches } from '../../../src/actors/erasure/batches.ts';
 import { createResponseErasure, type ResponseErasureDeps } from '../../../src/actors/erasure/erasure.ts';
+import { createExpiry } from '../../../src/actors/erasure/expiry.ts';
 import { unavailable } from '../../../src/errors.ts';
 import { newId, newResponseId } from '../../../src/platform/ids.ts';
 import type { ResponseMarkedForDeletion } from '../../../src/stores/clickhouse/write/erasure.ts';
@@ -82,6 +84,79 @@ it('a survey whose expired responses cannot be erased delays no other, and a sto
   assert.equal(await eraseExpired(), others.length);
   assert.deepEqual([...open], [failing]);
   assert.equal(warnings.length, 1);
+});
+
+it('expired responses of a survey wait for a turn of the others, and for the next run after nine minutes', async () => {
+  const ids = ['a', 'b', 'c'].map((first) => `${first}${newId().slice(1)}`);
+  const left = new Map(ids.map((id, index) => [id, index === 1 ? 1 : 45_000]));
+  const turns: string[] = [];
+  let nowMs = 0;
+  const run = createExpiry({
+    erase: createErasureBatches({
+      ...emptyStores,
+      responses: {
+        findMarkedForDeletion: async (surveyId, _selection, limit) => {
+          const found = Math.min(limit, left.get(surveyId) ?? 0);
+          const one = { surveyId, submittedAtMs: 0, outcome: 'COMPLETED' as const };
+          return Array.from({ length: found }, (_, index) => ({ ...one, responseId: `${index}` }));
+        },
+      },
+      removal: {
+        removeAll: async (all) => {
+          const surveyId = all[0]?.surveyId ?? '';
+          left.set(surveyId, (left.get(surveyId) ?? 0) - all.length);
+          if (turns.at(-1) !== surveyId) turns.push(surveyId);
+          nowMs += 5000;
+          return all.length;
+        },
+        eraseDeadLetters: async () => 0,
+      },
+    }),
+    deadLetters: { filter: async () => [] },
+    exports: { limitExpiry: nothing },
+    audit: { record: nothing },
+    rules: async () => ids.map((surveyId) => ({ surveyId, days: 1 })),
+    log: { warn: nothing as never },
+    now: () => 0,
+    monotonicMs: () => nowMs,
+  });
+  const takeTurns = async () => {
+    await run();
+    return turns.splice(0).map((id) => id[0]);
+  };
+  assert.deepEqual(await takeTurns(), ['a', 'b', 'c', 'a']);
+  assert.deepEqual(await takeTurns(), ['c', 'a', 'c']);
+});
+
+it('expired responses are read from where the last batch ended, and once more from the beginning', async () => {
+  const surveyId = newId();
+  let left = Array.from({ length: 700 }, (_, index) => index);
+  const asked: unknown[] = [];
+  const erase = createErasureBatches({
+    ...emptyStores,
+    responses: {
+      findMarkedForDeletion: async (_surveyId, _selection, limit, after) => {
+        asked.push(after?.submittedAtMs);
+        return left
+          .filter((at) => at > (after?.submittedAtMs ?? -1))
+          .slice(0, limit)
+          .map((at) => ({ surveyId, responseId: `${at}`, submittedAtMs: at, outcome: 'COMPLETED' }));
+      },
+    },
+    removal: {
+      removeAll: async (all) => {
+        const before = left.length;
+        left = left.filter((at) => !all.some(({ submittedAtMs }) => submittedAtMs === at));
+        return before - left.length;
+      },
+      eraseDeadLetters: async () => 0,
+    },
+  });
+  const options = { announce: nothing, maxPauseMs: 0, expireFiles: nothing, deadLetters: async () => [] };
+  const erased = await erase(surveyId, { before: new Date(1000) }, { ...options, limit: 500 });
+  assert.deepEqual([erased.removed, erased.next?.submittedAtMs], [500, 499]);
+  await erase(surveyId, { before: new Date(1000) }, { ...options, limit: 500, after: erased.next });
+  assert.deepEqual([left, asked], [[], [undefined, 499, 499, 699, undefined]]);
 });
 
 it('expired responses are recorded before the first is erased, and those beyond the first batch at the end', async () => {

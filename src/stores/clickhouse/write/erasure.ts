@@ -26,6 +26,9 @@ export interface UseOfId {
 /** Responses that name a respondent or have one of these ids, or those submitted before a time. */
 export type DeletionCriterion = { respondent: string; responseIds: readonly string[] } | { before: Date };
 
+/** A place in the order in which responses are found. */
+export type DeletionPlace = Pick<ResponseMarkedForDeletion, 'submittedAtMs' | 'responseId'>;
+
 const erasureTimeoutMs = 30 * 60_000;
 /** The key that all versions of a response share. */
 const key = 'survey_id, submitted_at, response_id';
@@ -82,14 +85,18 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
   const monthOf = (partitionId: string): string => `AND toYYYYMM(submitted_at) = ${sqlInteger(Number(partitionId))}`;
 
   return {
-    /** Responses that match the criterion, oldest first, at most `limit`. */
+    /**
+     * Responses that match the criterion, oldest first, at most `limit`. `after`: only those that follow this one.
+     * Without it, all that were deleted since the last rewrite are read again.
+     */
     async findMarkedForDeletion(
       surveyId: string,
       criterion: DeletionCriterion,
       limit: number,
+      after?: DeletionPlace,
     ): Promise<ResponseMarkedForDeletion[]> {
       const rows = await clickhouse.select<[string, number, number, number, number]>(
-        `SELECT response_id, toUnixTimestamp64Milli(submitted_at) AS at, is_complete, version, toUnixTimestamp64Milli(completed_at) FROM ${table} FINAL WHERE survey_id = ${sqlUuid(surveyId)} AND ${matches(criterion)} ORDER BY at, response_id LIMIT ${sqlInteger(limit)}`,
+        `SELECT response_id, toUnixTimestamp64Milli(submitted_at) AS at, is_complete, version, toUnixTimestamp64Milli(completed_at) FROM ${table} FINAL WHERE survey_id = ${sqlUuid(surveyId)} AND ${matches(criterion)} ${follows(after)} ORDER BY at, response_id LIMIT ${sqlInteger(limit)}`,
         { timeoutMs: erasureTimeoutMs },
       );
       return rows.map(([responseId, submittedAtMs, outcome, version, endedAtMs]) => ({
@@ -185,6 +192,13 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
           signal,
         );
   }
+}
+
+/** The first condition is one of the sorting key, by which ClickHouse skips what lies before. */
+function follows(place: DeletionPlace | undefined): string {
+  if (!place) return '';
+  const at = sqlMoment(new Date(place.submittedAtMs));
+  return `AND submitted_at >= ${at} AND (submitted_at > ${at} OR response_id > ${sqlUuid(place.responseId)})`;
 }
 
 function matches(criterion: DeletionCriterion): string {

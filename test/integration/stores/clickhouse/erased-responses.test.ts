@@ -6,7 +6,7 @@ import { encodeTombstone } from '../../../../src/domain/response-row.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import type { ClickHouse } from '../../../../src/stores/clickhouse/client.ts';
 import type { ResponseStore } from '../../../../src/stores/clickhouse/responses.ts';
-import { createErasure } from '../../../../src/stores/clickhouse/write/erasure.ts';
+import { createErasure, type DeletionPlace } from '../../../../src/stores/clickhouse/write/erasure.ts';
 import { eraseAllDeleted } from '../../../support/erase-all-deleted.ts';
 import {
   responseLine as lineOf,
@@ -282,4 +282,15 @@ test('responses that are marked for deletion say when they were saved last, wher
     ),
     [start, later, undefined, later, start + 4],
   );
+});
+
+test('responses that are marked for deletion are found in pages, also those of one moment', async () => {
+  const surveyId = newId();
+  await store([0, 0, 0, 1, 2].map((ms) => lineOf({ surveyId, submittedAtMs: start + ms })));
+  const find = (limit: number, after?: DeletionPlace) =>
+    responses.findMarkedForDeletion(surveyId, { before: new Date(start + 9) }, limit, after);
+  const all = await find(10);
+  const paged = await find(2);
+  for (let page = paged; page.length > 0; paged.push(...page)) page = await find(2, paged.at(-1));
+  assert.deepEqual([all.length, paged], [5, all]);
 });
