@@ -165,6 +165,15 @@ describe('an edit of what somebody else has changed since', () => {
     assert.deepEqual(await outcomeOf('PUT', `/surveys/${id}?${since}`, { title: 'Mine' }), [200, undefined]);
   });
 
+  it('is not asked of fields that no version holds', async () => {
+    const { id, version } = await twoQuestions();
+    const change = (body: object) => outcomeOf('PUT', `/surveys/${id}?ifUnchangedSince=${version}`, body);
+    const closingText = { closingText: 'Thank you' };
+    assert.deepEqual(await change({ title: 'Mine', appearance: closingText }), [400, 'ifUnchangedSince']);
+    assert.deepEqual(await change({ status: 'ACTIVE' }), [400, 'ifUnchangedSince']);
+    assert.deepEqual(await change({ title: 'Mine', isShuffled: true }), [200, undefined]);
+  });
+
   it('names a version that exists', async () => {
     const { soup, version } = await twoQuestions();
     const edit = (since: unknown) =>

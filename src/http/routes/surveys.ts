@@ -163,7 +163,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       tag: 'Surveys',
       summary: 'Change a survey',
       description:
-        'Takes any of the fields. Every `status` may be set from every other, except ACTIVE or PAUSED after `endsAt` (409 SURVEY_ENDED), and ACTIVE while the quota is full (409 QUOTA_REACHED); a later `endsAt` or a higher quota in the same request counts. Lowering the quota to the present number of complete responses, or below, closes an open survey and sends quota.reached. `isAnonymous` can be switched on only while there are no responses (409 HAS_RESPONSES), since these may name their respondents; it can be switched off at any time, for responses that begin later: what was begun before takes no respondent. `isShuffled` is refused with 409 CONDITION_BROKEN if sections then shuffled name each other. `language` cannot be one that the survey has a translation to. A new title, description or language, and a change of `isShuffled`, make a version; the other fields make none. A refused call changes no field, even if a response arrives at the same moment.',
+        'Takes any of the fields. Every `status` may be set from every other, except ACTIVE or PAUSED after `endsAt` (409 SURVEY_ENDED), and ACTIVE while the quota is full (409 QUOTA_REACHED); a later `endsAt` or a higher quota in the same request counts. Lowering the quota to the present number of complete responses, or below, closes an open survey and sends quota.reached. `isAnonymous` can be switched on only while there are no responses (409 HAS_RESPONSES), since these may name their respondents; it can be switched off at any time, for responses that begin later: what was begun before takes no respondent. `isShuffled` is refused with 409 CONDITION_BROKEN if sections then shuffled name each other. `language` cannot be one that the survey has a translation to. A new title, description or language, and a change of `isShuffled`, make a version; the other fields make none, and are refused beside `ifUnchangedSince`. A refused call changes no field, even if a response arrives at the same moment.',
       access: { kind: 'survey', right: 'edit', by: 'id' },
       limit: 'api',
       query: editQuery,
@@ -182,6 +182,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
         const id = params['id'] ?? '';
         const { language } = body;
         const { findIn, withPlaceholders, mergeIn } = deps.translations;
+        if (query.ifUnchangedSince !== undefined) assertVersioned(body);
         const assertUnchanged = await deps.editConflicts.check(id, query.ifUnchangedSince, wordingNamedBy(body));
         let madeVersion: number | undefined;
         const edit = async (current: SurveyWithQuestions, tx: Tx): Promise<SurveyEdit> => {
@@ -347,8 +348,21 @@ function statusChange(
   return status === from ? {} : { status: { from, to: status } };
 }
 
-/** Those of the fields that a body names of which versions are kept. */
+/** Fields of a survey that its versions hold. */
+const versionedFields = ['title', 'description', 'language', 'isShuffled'] as const;
+
+/** Those of them that a body names. */
 const wordingNamedBy =
   (body: SurveyFields) =>
-  ({ title, description, language, isShuffled = false }: SurveyDefinition): unknown =>
-    Object.entries({ title, description, language, isShuffled }).filter(([name]) => Object.hasOwn(body, name));
+  (definition: SurveyDefinition): unknown =>
+    versionedFields
+      .filter((name) => Object.hasOwn(body, name))
+      .map((name) => definition[name] ?? (name === 'isShuffled' ? false : undefined));
+
+/** Of other fields nobody knows what they were in a version that an editor saw. */
+function assertVersioned(body: SurveyFields): void {
+  const others = Object.keys(body).filter((name) => !(versionedFields as readonly string[]).includes(name));
+  if (others.length === 0) return;
+  const message = `versions of a survey hold only ${versionedFields.join(', ')}: change ${others.join(', ')} without it`;
+  throw validationProblem([{ path: 'ifUnchangedSince', message }]);
+}
