@@ -34,7 +34,7 @@ export function createEraseSurvey({ stores, core, exportJobs }: EraseSurveyDeps)
   const evictOpenResponses = async (surveyId: string): Promise<void> => {
     for (let after: string | undefined; ; ) {
       const ids = await stores.responses.findEverIncompleteIds(surveyId, { after, limit: pageSize });
-      await stores.intake.removeResponseStates(ids);
+      await stores.intake.removeResponseStates(surveyId, ids);
       after = ids.at(-1);
       if (ids.length < pageSize) return;
     }
@@ -42,7 +42,10 @@ export function createEraseSurvey({ stores, core, exportJobs }: EraseSurveyDeps)
 
   const dropDeadLetters = async (surveyId: string): Promise<void> => {
     const found = await deadLetters.ofSurvey(surveyId);
-    await stores.intake.removeResponseStates(found.flatMap(({ row }) => row.responseId ?? []));
+    await stores.intake.removeResponseStates(
+      surveyId,
+      found.flatMap(({ row }) => row.responseId ?? []),
+    );
     await deadLetters.remove(surveyId, found);
   };
 

@@ -45,7 +45,7 @@ export const deletedRevision = Number.MAX_SAFE_INTEGER;
 const tombstoneTtlSeconds = 6 * 3600;
 /** Longer than an entry stays (`maxRetentionMs` of the ingest), which live clients read again. */
 const streamedTombstoneTtlSeconds = 26 * 3600;
-const unlinkBatchSize = 1000;
+const statesBatchSize = 500;
 /** As in append.lua. */
 const maxFreezeMs = 60_000;
 
@@ -187,11 +187,20 @@ export function createIntake({ redis, shards, metrics, memory = unlimitedMemory 
       return outcome === 'deleted';
     },
 
-    /** Removes the states and answers of open responses. */
-    removeResponseStates: async (responseIds: readonly string[]): Promise<void> => {
-      const keys = responseIds.flatMap((id) => [responseKey(id), answersKey(id)]);
-      for (let from = 0; from < keys.length; from += unlinkBatchSize)
-        await orUnavailable(redis.unlink(...keys.slice(from, from + unlinkBatchSize)));
+    /** Removes the states and answers of a survey's responses. Another survey may have a response of the same id. */
+    removeResponseStates: async (surveyId: string, responseIds: readonly string[]): Promise<void> => {
+      for (let from = 0; from < responseIds.length; from += statesBatchSize) {
+        const ids = responseIds.slice(from, from + statesBatchSize);
+        const reading = redis.pipeline();
+        for (const id of ids) reading.hmget(responseKey(id), 'survey', 'n');
+        const states = valuesOf(await orUnavailable(reading.exec())) as (string | null)[][];
+        const own = ids.filter((_, index) => {
+          const [owner, saves] = states[index] ?? [];
+          return owner === surveyId || (!owner && saves);
+        });
+        if (own.length > 0)
+          await orUnavailable(redis.unlink(...own.flatMap((id) => [responseKey(id), answersKey(id)])));
+      }
     },
 
     /** Refuses all submissions to a deleted survey. `removeSurvey` removes its counts. */

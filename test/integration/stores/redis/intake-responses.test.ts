@@ -39,6 +39,18 @@ describe('states of responses in the intake', () => {
       ...(await plain.keys('idem:seen:*')),
     ));
 
+  it('of a deleted survey are removed, not those of another survey that have the same ids', async () => {
+    const [deleted, other] = [await survey(), await survey()];
+    const [own, ofOther] = [newId(), newId()];
+    for (const [surveyId, responseId] of [[deleted, own] as const, [other, ofOther] as const]) {
+      const open = { responseId, observedVersion: 0, outcome: 'PARTIAL', savedState: '{}' } as const;
+      assert.equal((await intake.append(appendix(surveyId, open))).code, 'ACCEPTED');
+    }
+    await intake.removeResponseStates(deleted, [own, ofOther, newId()]);
+    const kept = await Promise.all([own, ofOther].map((id) => plain.exists(responseKey(id), answersKey(id))));
+    assert.deepEqual(kept, [0, 2]);
+  });
+
   it('saved answers are kept for minutes, and a small state for longer', async () => {
     const surveyId = await survey();
     const responseId = newId();
