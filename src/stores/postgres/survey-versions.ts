@@ -61,14 +61,15 @@ const changeOf = ({ at, action, object_kind, object_id, actor_id, email, fields 
 
 /** Former versions of surveys. Each is a whole definition, so unreferenced ones are removed to save disk space. */
 export function createSurveyVersions(sql: Sql) {
+  /** When the version after `v` that is still there was made. */
+  const nextCreatedAt = () =>
+    sql`(SELECT min(created_at) FROM survey_versions l WHERE l.survey_id = v.survey_id AND l.version > v.version)`;
   return {
     /** A version; undefined if there never was one, or if it was removed. */
     find: (surveyId: string, version: number): Promise<FormerVersion | undefined> =>
       withPostgres(async () => {
         const [row] = await sql<{ definition: SurveyDefinition; created_at: Date; replaced_at: Date | null }[]>`
-          SELECT definition, created_at,
-            (SELECT min(created_at) FROM survey_versions l WHERE l.survey_id = v.survey_id AND l.version > v.version)
-              AS replaced_at
+          SELECT definition, created_at, coalesce(replaced_at, ${nextCreatedAt()}) AS replaced_at
           FROM survey_versions v WHERE survey_id = ${surveyId} AND version = ${version}`;
         for (const question of row?.definition.questions ?? []) assertKnownType(question);
         return row && { definition: row.definition, createdAt: row.created_at, replacedAt: row.replaced_at };
@@ -115,13 +116,17 @@ export function createSurveyVersions(sql: Sql) {
 
     /**
      * Removes versions replaced before a moment that `referenced` does not name, nor an export whose file is there or
-     * is to be made; returns how many.
+     * is to be made; returns how many. Of those that stay it is noted first when they were replaced.
      */
     removeUnreferenced: (
       surveyId: string,
       { referenced, replacedBefore }: { referenced: readonly number[]; replacedBefore: Date },
     ): Promise<number> =>
       withLongTimeout(sql, async (tx) => {
+        await tx`
+          UPDATE survey_versions v SET replaced_at = ${nextCreatedAt()} FROM surveys s
+          WHERE s.id = ${surveyId} AND v.survey_id = s.id AND v.version < s.version - ${formerVersionsKept}
+            AND v.replaced_at IS NULL`;
         const done = await tx`
           DELETE FROM survey_versions v USING surveys s
           WHERE s.id = ${surveyId} AND v.survey_id = s.id AND v.version < s.version - ${formerVersionsKept}

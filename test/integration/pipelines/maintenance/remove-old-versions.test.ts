@@ -98,3 +98,16 @@ it('no survey version is removed while responses may be on their way or dead let
   });
   assert.equal((await versionsOf(surveyId)).length, edits + 1);
 });
+
+it('a version that is kept was replaced when the next one was made, also once that is removed', async () => {
+  const surveyId = await reworded();
+  await stored.store([3, 5].map((surveyVersion) => responseLine({ surveyId, surveyVersion, responseId: newId() })));
+  const versions = createSurveyVersions(database.sql);
+  const replacedAt = () =>
+    Promise.all([3, 5, edits + 1].map(async (version) => (await versions.find(surveyId, version))?.replacedAt));
+  const before = await replacedAt();
+  assert.deepEqual(before[0], (await versions.find(surveyId, 4))?.createdAt);
+  await sweep([]);
+  assert.deepEqual(await versionsOf(surveyId), [3, 5, ...newest]);
+  assert.deepEqual(await replacedAt(), before);
+});
