@@ -24,7 +24,7 @@ import { createIngest } from './ingest/ingest.ts';
 import { repairDamagedParts } from './ingest/repair-damaged-parts.ts';
 import { createStoreRowsOfPart } from './ingest/rows-of-part.ts';
 import { createLoadDetector } from './load-detector.ts';
-import { createEraseSurvey } from './maintenance/erase-survey.ts';
+import { createEraseSurvey, filesDeletedEvent } from './maintenance/erase-survey.ts';
 import { maintenanceTasks, responseMaintenanceTasks } from './maintenance/tasks.ts';
 import { createOutbox, type OutboxHandler } from './outbox.ts';
 import { type ScheduledTask, startSchedule } from './schedule.ts';
@@ -246,6 +246,7 @@ function outboxHandlers({ stores, core }: PipelineOptions, exportJobs: ExportJob
       },
     ],
     'survey.deleted': [({ payload }) => eraseSurvey(surveyIdOf(payload))],
+    [filesDeletedEvent]: [async ({ payload }) => void (await core.uploads.removeOfSurvey(surveyIdOf(payload)))],
     [exportRequestedEvent]: [({ payload }) => exportJobs.enqueue(String(payload['exportId']))],
   };
 }

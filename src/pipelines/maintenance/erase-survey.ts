@@ -1,5 +1,4 @@
 import type { Core } from '../../actors/core.ts';
-import { createDeadLetters } from '../../actors/dead-letters.ts';
 import { deletedRevision } from '../../stores/redis/intake/intake.ts';
 import type { Stores } from '../../stores/stores.ts';
 import type { ExportJobs } from '../exports/jobs.ts';
@@ -14,22 +13,22 @@ export interface EraseSurveyDeps {
     | 'invitations'
     | 'annotations'
     | 'unsavedReplies'
-    | 'stream'
-    | 'shards'
+    | 'surveys'
     | 'erasureLog'
   >;
-  core: { reading: Pick<Core['reading'], 'caughtUp'>; uploads: Pick<Core['uploads'], 'removeOfSurvey'> };
+  core: { reading: Pick<Core['reading'], 'caughtUp'>; deadLetters: Pick<Core['deadLetters'], 'ofSurvey' | 'remove'> };
   exportJobs: Pick<ExportJobs, 'removeOfSurvey'>;
 }
 
 const pageSize = 5000;
+/** Outbox event of a deleted survey whose uploaded files are to be removed. */
+export const filesDeletedEvent = 'survey.files-deleted';
 
 /**
- * Erases everything of a deleted survey from the stores, first where data comes in; can be interrupted and repeated.
+ * Erases everything of a deleted survey from the stores but its files, first where data comes in; can be interrupted and
+ * repeated.
  */
 export function createEraseSurvey({ stores, core, exportJobs }: EraseSurveyDeps) {
-  const deadLetters = createDeadLetters(stores);
-
   /** Removes what the intake keeps so that open responses can be resumed. */
   const evictOpenResponses = async (surveyId: string): Promise<void> => {
     for (let after: string | undefined; ; ) {
@@ -41,25 +40,27 @@ export function createEraseSurvey({ stores, core, exportJobs }: EraseSurveyDeps)
   };
 
   const dropDeadLetters = async (surveyId: string): Promise<void> => {
-    const found = await deadLetters.ofSurvey(surveyId);
+    const found = await core.deadLetters.ofSurvey(surveyId);
     await stores.intake.removeResponseStates(
       surveyId,
       found.flatMap(({ row }) => row.responseId ?? []),
     );
-    await deadLetters.remove(surveyId, found);
+    await core.deadLetters.remove(surveyId, found);
   };
 
   const eraseContent = async (surveyId: string): Promise<void> => {
+    // Their ids are known by the rows and the dead letters, as long as these are there.
     await evictOpenResponses(surveyId);
     await dropDeadLetters(surveyId);
     await stores.invitations.removeOfSurvey(surveyId);
     await stores.responses.eraseSurvey(surveyId);
     await stores.annotations.removeOfSurvey(surveyId);
     await stores.unsavedReplies.removeOfSurvey(surveyId);
+    // From here on the intake remembers for 48 h only that the survey was deleted.
     await stores.intake.removeSurvey(surveyId);
     await stores.erasureLog.noteSurveyErased();
-    // Last, because it takes long where there are many files.
-    await core.uploads.removeOfSurvey(surveyId);
+    // Removing many files takes hours, and the answers of surveys that are deleted meanwhile must not wait for it.
+    await stores.surveys.addEvents([{ kind: filesDeletedEvent, payload: { surveyId } }]);
   };
 
   return async (surveyId: string): Promise<void> => {

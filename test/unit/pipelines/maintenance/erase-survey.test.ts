@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createEraseSurvey, type EraseSurveyDeps } from '../../../../src/pipelines/maintenance/erase-survey.ts';
 
-/** Removing many files takes long, and nothing else must wait for it. */
-const lastSteps = ['erasureLog.noteSurveyErased', 'uploads.removeOfSurvey'];
+const lastSteps = ['erasureLog.noteSurveyErased', 'surveys.addEvents'];
 
 /** Stores that note each call. `markSurveyDeleted` is the given one. */
 function setUp(markSurveyDeleted: () => Promise<void>) {
   const calls: string[] = [];
   const noting = (name: string): object =>
     new Proxy({}, { get: (_, method) => async () => void calls.push(`${name}.${String(method)}`) });
+  const events: unknown[] = [];
   const noneFound = { findEverIncompleteIds: async () => [], eraseSurvey: async () => void calls.push('erased') };
   const stores = {
     ...Object.fromEntries(
@@ -19,17 +19,25 @@ function setUp(markSurveyDeleted: () => Promise<void>) {
       ]),
     ),
     deliveries: { markSurveyDeleted },
+    surveys: {
+      async addEvents(added: readonly unknown[]) {
+        calls.push('surveys.addEvents');
+        events.push(...added);
+      },
+    },
     responses: noneFound,
-    shards: { all: [], of: () => 'its shard' },
-    stream: { findDeadLetters: () => [], removeDeadLetters: async () => undefined },
   };
-  const core = { reading: { caughtUp: async () => undefined }, uploads: noting('uploads') };
+  const core = {
+    reading: { caughtUp: async () => undefined },
+    uploads: noting('uploads'),
+    deadLetters: { ofSurvey: async () => [], remove: async () => undefined },
+  };
   const eraseSurvey = createEraseSurvey({
     stores,
     core,
     exportJobs: noting('exportJobs'),
   } as unknown as EraseSurveyDeps);
-  return { calls, eraseSurvey };
+  return { calls, events, eraseSurvey };
 }
 
 test('a survey is erased although its deliveries cannot be marked, and the error is thrown for a retry', async () => {
@@ -48,4 +56,11 @@ test('a survey is erased while its deliveries are being marked', async () => {
   assert.deepEqual([calls.slice(-2), isDone], [lastSteps, false]);
   end();
   await erasing;
+});
+
+test('the files of a deleted survey are left to an event of their own, for which no other survey waits', async () => {
+  const { calls, events, eraseSurvey } = setUp(async () => undefined);
+  await eraseSurvey('a survey');
+  assert.deepEqual(events, [{ kind: 'survey.files-deleted', payload: { surveyId: 'a survey' } }]);
+  assert.ok(!calls.some((call) => call.startsWith('uploads')));
 });
