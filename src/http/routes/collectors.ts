@@ -150,7 +150,7 @@ export function collectorRoutes({ surveys, actors, intake, now, newId }: Collect
       tag: 'Collectors',
       summary: 'Delete a collector',
       description:
-        'Its responses stay, and go on naming it; submissions to it get 409 COLLECTOR_CLOSED. Its `metadata` is removed. The default collector cannot be deleted (409 DEFAULT_COLLECTOR): pause it instead.',
+        'Its responses stay, and go on naming it; submissions to it get 409 COLLECTOR_CLOSED. Its `metadata` is removed, and within two days the reference, language and metadata of its invitations without a response. The default collector cannot be deleted (409 DEFAULT_COLLECTOR): pause it instead.',
       access: { kind: 'survey', right: 'edit', by: 'collectorId' },
       limit: 'api',
       reply: deletedSchema,

@@ -53,6 +53,11 @@ export function maintenanceTasks({ stores, core, log, stopping }: MaintenanceDep
       run: createRewriteErasureLog({ ...stores, now: core.now, log, stopping }),
     },
     {
+      name: 'erase what identifies persons whom deleted collectors invited',
+      everyMs: 6 * hourMs,
+      run: () => stores.invitations.eraseOfDeletedCollectors(new Date(core.now()), stopping),
+    },
+    {
       name: 'delete expired sessions',
       everyMs: hourMs,
       run: async () => void (await createSessionStore(stores.sql).sweep()),

@@ -84,10 +84,14 @@ const batchLimits = { rows: 500, characters: 128 * 1024 };
 /** An upload of 100,000 rows takes some seconds. */
 const addTimeoutMs = 60_000;
 
-/** Invitations that one statement reads, to compute the ids of their responses. */
+/** Invitations that one statement reads, to compute the ids of their responses, or erases. */
 const pageSize = 2000;
+const deletedCollectorMs = 24 * 3_600_000;
 
 export function createInvitationStore(sql: Sql) {
+  const identifies = () => sql`(reference IS NOT NULL OR language IS NOT NULL OR metadata <> '{}')`;
+  const erased = () => sql`reference = NULL, language = NULL, metadata = '{}'`;
+
   /** The invitations of a survey that still identify somebody, and whose use, if there was one, is not recorded yet. */
   async function* unrecordedUses(surveyId: string) {
     const collectors = await withPostgres(
@@ -100,7 +104,7 @@ export function createInvitationStore(sql: Sql) {
           () => sql<{ id: string; tokenHash: Uint8Array }[]>`
             SELECT id, token_hash AS "tokenHash" FROM invitations
             WHERE collector_id = ${collector.id} AND id > ${last} AND response_id IS NULL
-              AND (reference IS NOT NULL OR language IS NOT NULL OR metadata <> '{}')
+              AND ${identifies()}
             ORDER BY id LIMIT ${pageSize}`,
         );
         yield* page;
@@ -284,7 +288,7 @@ export function createInvitationStore(sql: Sql) {
       if (responseIds.length === 0) return;
       const recorded = await withPostgres(
         () => sql<{ response_id: string }[]>`
-          UPDATE invitations SET reference = NULL, language = NULL, metadata = '{}'
+          UPDATE invitations SET ${erased()}
           WHERE survey_id = ${surveyId} AND response_id = ANY(${[...responseIds]}::uuid[]) RETURNING response_id`,
       );
       const known = new Set(recorded.map((row) => row.response_id));
@@ -296,7 +300,7 @@ export function createInvitationStore(sql: Sql) {
       if (found.length === 0) return;
       await withPostgres(
         () => sql`
-          UPDATE invitations SET reference = NULL, language = NULL, metadata = '{}' WHERE id = ANY(${found}::uuid[])`,
+          UPDATE invitations SET ${erased()} WHERE id = ANY(${found}::uuid[])`,
       );
     },
 
@@ -316,9 +320,30 @@ export function createInvitationStore(sql: Sql) {
     eraseOfReference: (surveyId: string, reference: string): Promise<void> =>
       withPostgres(async () => {
         await sql`
-          UPDATE invitations SET reference = NULL, language = NULL, metadata = '{}'
+          UPDATE invitations SET ${erased()}
           WHERE ${hasReference(surveyId, reference)}`;
       }),
+
+    /**
+     * Erases what identifies invited persons without a response whose collectors were deleted a day ago; by then all
+     * uses are recorded. Stops between pages once `signal` is aborted.
+     */
+    async eraseOfDeletedCollectors(now: Date, signal?: AbortSignal): Promise<void> {
+      const before = new Date(now.getTime() - deletedCollectorMs);
+      const collectors = await withPostgres(
+        () => sql<{ id: string }[]>`SELECT id FROM collectors WHERE is_deleted AND updated_at < ${before}`,
+      );
+      for (const { id } of collectors)
+        for (let count = pageSize; count === pageSize && !signal?.aborted; )
+          ({ count } = await withLongTimeout(
+            sql,
+            (tx) => tx`
+              UPDATE invitations SET ${erased()}
+              WHERE response_id IS NULL AND id IN (
+                SELECT id FROM invitations
+                WHERE collector_id = ${id} AND response_id IS NULL AND ${identifies()} LIMIT ${pageSize})`,
+          ));
+    },
 
     /** Invitations of a deleted survey, however many. */
     async removeOfSurvey(surveyId: string): Promise<void> {

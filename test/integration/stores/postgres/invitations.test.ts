@@ -242,4 +242,28 @@ describe('invitations in PostgreSQL', () => {
       'COMPLETED',
     );
   });
+
+  it('of a collector that was deleted a day ago name nobody, unless they name a response', async () => {
+    const { collectorId, surveyId, invitations } = await setUp();
+    const names = Array.from({ length: 2500 }, () => newId());
+    const used = row('used', { metadata: { city: 'Bonn' } });
+    await invitations.add({ collectorId, surveyId, at }, [used, ...names.map((name) => row(name, { language: 'de' }))]);
+    await invitations.recordUses([
+      { tokenHash: hashOf('used').toString('hex'), surveyId, responseId: newId(), startedAt: at, completedAt: null },
+    ]);
+    const named = async () => {
+      const rows = await database.sql`
+        SELECT reference FROM invitations WHERE collector_id = ${collectorId} AND (reference IS NOT NULL OR language IS NOT NULL)`;
+      return rows.map(({ reference }) => reference);
+    };
+    const eraseAfter = async (hours: number) => {
+      await invitations.eraseOfDeletedCollectors(new Date(at.getTime() + hours * 3_600_000));
+      return (await named()).length;
+    };
+    assert.equal(await eraseAfter(1000), 2501, 'it is not deleted');
+    await database.sql`UPDATE collectors SET is_deleted = true, updated_at = ${at} WHERE id = ${collectorId}`;
+    assert.equal(await eraseAfter(23), 2501);
+    await eraseAfter(25);
+    assert.deepEqual(await named(), ['used']);
+  });
 });
