@@ -48,6 +48,9 @@ export interface SurveyRoutesDeps {
   newId(): string;
 }
 
+/** Each of up to fourteen translations may take a second. */
+const copyTimeoutMs = 60_000;
+
 const listQuery = z.strictObject({
   ...pageFields(100),
   id: idsField,
@@ -297,7 +300,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
         const { copy, newIds } = await runInSlices(copying);
         const renamed = await runInSlices(renamedWordings(source, newIds, wordingHash));
         const languages = await deps.translations.languages(source.id);
-        const saved = await deps.surveys.create(copy, [], async (tx) => {
+        const copyLogoAndTranslations = async (tx: Tx): Promise<void> => {
           if (logo) await deps.logos.save(tx, copy.id, logo);
           // One at a time, as each may take megabytes.
           for (const language of languages) {
@@ -311,7 +314,8 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
               at: new Date(deps.now()),
             });
           }
-        });
+        };
+        const saved = await deps.surveys.create(copy, [], copyLogoAndTranslations, copyTimeoutMs);
         await deps.actors.add(saved);
         return withVersion(saved.version, created(await presentWithQuestions(saved, 'own')));
       },

@@ -107,24 +107,30 @@ export function createSurveyStore(sql: Sql) {
 
     list: createSurveyList(sql),
 
-    /** Returns the survey with its default collector, which the database adds. */
+    /**
+     * Returns the survey with its default collector, which the database adds. `timeoutMs`: for the whole, where
+     * `alsoSave` takes long.
+     */
     create: (
       created: SurveyWithQuestions,
       events: readonly OutboxEvent[] = [],
       alsoSave?: (tx: Tx) => Promise<void>,
+      timeoutMs?: number,
     ): Promise<SurveyWithQuestions> =>
-      withPostgres(() =>
-        sql.begin(async (tx) => {
-          const survey = withNotedVersions(created, created);
-          await tx`INSERT INTO surveys ${tx(surveyToColumns(survey, jsonOf(tx)))}`;
-          await tx`INSERT INTO survey_counts (survey_id) VALUES (${survey.id})`;
-          await writeQuestions(tx, survey.questions);
-          await writeQuotas(tx, survey.id, [], survey.quotas ?? []);
-          await writeVersion(tx, survey, definitionTextsOf(survey));
-          await writeOutbox(tx, events);
-          await alsoSave?.(tx);
-          return { ...survey, collectors: await collectorsOf(tx, survey.id) };
-        }),
+      withPostgres(
+        () =>
+          sql.begin(async (tx) => {
+            const survey = withNotedVersions(created, created);
+            await tx`INSERT INTO surveys ${tx(surveyToColumns(survey, jsonOf(tx)))}`;
+            await tx`INSERT INTO survey_counts (survey_id) VALUES (${survey.id})`;
+            await writeQuestions(tx, survey.questions);
+            await writeQuotas(tx, survey.id, [], survey.quotas ?? []);
+            await writeVersion(tx, survey, definitionTextsOf(survey));
+            await writeOutbox(tx, events);
+            await alsoSave?.(tx);
+            return { ...survey, collectors: await collectorsOf(tx, survey.id) };
+          }),
+        timeoutMs,
       ),
 
     /**
