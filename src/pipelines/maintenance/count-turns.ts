@@ -93,17 +93,34 @@ export function quotaCountTasks(deps: CountTurnsDeps): ScheduledTask[] {
     }
   };
 
-  /** Those first for which submissions wait; others refuse nobody meanwhile. */
-  const countNew = async (): Promise<void> => {
-    const [frozen, uncounted]: [string[], string[]] = [[], []];
-    for (const surveyId of await intake.quotas.surveysToCount())
-      if (await intake.quotas.areUnknown(surveyId)) frozen.push(surveyId);
-      else if (!(await intake.quotas.areCounted(surveyId))) uncounted.push(surveyId);
-    for (const surveyId of [...frozen, ...uncounted]) {
-      if (deps.stopping?.aborted) return;
-      await count(surveyId);
-    }
+  /**
+   * Makes a task that counts one survey after the other: those with the first of the needs first. What is needed is read
+   * anew before each. One that fails is not begun again in the same run, so that it keeps no other waiting.
+   */
+  const countWhere = (...needs: ((surveyId: string) => Promise<boolean>)[]) => {
+    const nextAmong = async (surveyIds: string[], begun: readonly Set<string>[]): Promise<string | undefined> => {
+      for (const [index, isNeeded] of needs.entries())
+        for (const surveyId of surveyIds) {
+          if (underWay.has(surveyId) || begun[index]?.has(surveyId)) continue;
+          if (!(await isNeeded(surveyId)) || !(await mayBegin(surveyId))) continue;
+          begun[index]?.add(surveyId);
+          return surveyId;
+        }
+      return undefined;
+    };
+    return async (): Promise<void> => {
+      const begun = needs.map(() => new Set<string>());
+      while (!deps.stopping?.aborted) {
+        const surveyId = await nextAmong(await intake.quotas.surveysToCount(), begun);
+        if (surveyId === undefined) return;
+        await count(surveyId);
+      }
+    };
   };
+
+  const { areUnknown, areCounted } = intake.quotas;
+  /** Submissions wait for the first ones; the others refuse nobody meanwhile. */
+  const countNew = countWhere(areUnknown, async (id) => !(await areUnknown(id)) && !(await areCounted(id)));
 
   const recount = async (): Promise<void> => {
     for (const surveyId of await intake.quotas.surveysToCount()) {

@@ -88,6 +88,28 @@ describe('the responses in quotas by cell', () => {
     assert.equal(turns.begun[0], 'waiting');
   });
 
+  it('are counted before those that have not begun where submissions begin to wait for them', async () => {
+    const turns = startTurns({ a: 'NEW', b: 'NEW', c: 'NEW', d: 'NEW' });
+    await turns.tick();
+    await turns.need('waiting', 'FROZEN');
+    await turns.end('b');
+    await turns.end('a');
+    assert.deepEqual(turns.begun, ['a', 'b', 'waiting', 'c']);
+    await turns.need('b', 'FROZEN');
+    await turns.end('c');
+    assert.deepEqual(turns.begun.slice(4), ['b']);
+  });
+
+  it('are counted once in a run where that fails, before it begins anew', async () => {
+    const turns = startTurns({ failing: 'FROZEN', a: 'NEW', b: 'NEW' });
+    await turns.tick();
+    await turns.end('failing', false);
+    await turns.end('b');
+    assert.deepEqual(turns.begun, ['failing', 'a', 'b']);
+    await turns.tick();
+    assert.deepEqual(turns.begun.slice(3), ['failing']);
+  });
+
   it('are counted in new quotas of two surveys at once, of one survey once', async () => {
     const turns = startTurns({ huge: 'NEW', b: 'NEW', c: 'NEW' });
     await turns.tick();
