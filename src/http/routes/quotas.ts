@@ -67,7 +67,7 @@ export function quotaRoutes({ actors, counts, now, newId }: QuotaRoutesDeps): Ro
       operationId: 'listQuotas',
       summary: 'List the quotas by cell with their counts',
       description:
-        'Counts are exact and include what is not stored in ClickHouse yet. Seats of deleted responses come back when the stored responses are counted again: within a minute, or within an hour where ten million are stored.',
+        'Counts are exact and include what is not stored in ClickHouse yet. Seats of deleted responses come back when the stored responses are counted again: within a minute, or within an hour where ten million are stored, and after the counts of other surveys that were asked for before.',
       query: z.strictObject(pageFields(100)),
       reply: z.array(quotaSchema),
       isPaged: true,

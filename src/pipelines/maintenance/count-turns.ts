@@ -25,9 +25,9 @@ export interface CountTurnsDeps {
 const [busyShare, minPauseMs, maxRetryMs, maxFrozenRetryMs] = [0.1, 5000, 30_000, 2000];
 
 /**
- * The tasks that decide which surveys' quotas by cell are counted when: those with quotas that are new or count something
- * else, two at once; those with deletions; and all from time to time, to compare. None of the three waits for another.
- * A survey that fails is counted in a later run.
+ * The tasks that decide which surveys' quotas by cell are counted when: those with quotas that are new or count
+ * something else, two at once; those with deletions, two at once; and all from time to time, to compare. None of the
+ * three kinds waits for another. A survey that fails is counted in a later run.
  */
 export function quotaCountTasks(deps: CountTurnsDeps): ScheduledTask[] {
   const { intake, log, monotonicMs = () => performance.now() } = deps;
@@ -94,8 +94,8 @@ export function quotaCountTasks(deps: CountTurnsDeps): ScheduledTask[] {
   };
 
   /**
-   * Makes a task that counts one survey after the other: those with the first of the needs first. What is needed is read
-   * anew before each. One that fails is not begun again in the same run, so that it keeps no other waiting.
+   * Makes a task that counts one survey after the other, those with the first of the needs first. What is needed is
+   * read anew before each. One that fails is not begun again in the same run, so that it keeps no other waiting.
    */
   const countWhere = (...needs: ((surveyId: string) => Promise<boolean>)[]) => {
     const nextAmong = async (surveyIds: string[], begun: readonly Set<string>[]): Promise<string | undefined> => {
@@ -121,13 +121,7 @@ export function quotaCountTasks(deps: CountTurnsDeps): ScheduledTask[] {
   const { areUnknown, areCounted } = intake.quotas;
   /** Submissions wait for the first ones; the others refuse nobody meanwhile. */
   const countNew = countWhere(areUnknown, async (id) => !(await areUnknown(id)) && !(await areCounted(id)));
-
-  const recount = async (): Promise<void> => {
-    for (const surveyId of await intake.quotas.surveysToCount()) {
-      if (deps.stopping?.aborted) return;
-      if (await intake.quotas.areCounted(surveyId)) await count(surveyId);
-    }
-  };
+  const recount = countWhere(areCounted);
 
   const compareAll = async (): Promise<void> => {
     for (const surveyId of await deps.surveys.idsWithQuotas()) {
@@ -143,6 +137,7 @@ export function quotaCountTasks(deps: CountTurnsDeps): ScheduledTask[] {
     { name: 'count stored responses in new quotas by cell', everyMs: 1000, run: countNew },
     { name: 'count stored responses in new quotas by cell of a second survey', everyMs: 1000, run: countNew },
     { name: 'count stored responses in quotas by cell again', everyMs: 1000, run: recount },
+    { name: 'count stored responses in quotas by cell of a second survey again', everyMs: 1000, run: recount },
     { name: 'compare quotas by cell with the stored responses', everyMs: 3_600_000, run: compareAll },
   ];
 }

@@ -82,6 +82,14 @@ describe('the responses in quotas by cell', () => {
     assert.deepEqual(turns.begun, ['huge', 'large', 'small']);
   });
 
+  it('are counted again after deletions in two surveys at once', async () => {
+    const turns = startTurns({ huge: 'AGAIN', small: 'AGAIN', third: 'AGAIN' });
+    await turns.tick();
+    assert.deepEqual(turns.begun, ['huge', 'small']);
+    await turns.end('small');
+    assert.deepEqual(turns.begun, ['huge', 'small', 'third']);
+  });
+
   it('are counted first where submissions wait for them', async () => {
     const turns = startTurns({ a: 'NEW', b: 'NEW', c: 'NEW', waiting: 'FROZEN' });
     await turns.tick();
