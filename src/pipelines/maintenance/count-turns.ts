@@ -1,6 +1,7 @@
 import type { SurveyActors } from '../../actors/survey-actors.ts';
 import { activeQuotas } from '../../domain/quotas/cell-quota.ts';
 import type { Log } from '../../log.ts';
+import { createBoundedWarnings } from '../../platform/bounded-warnings.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import type { ScheduledTask } from '../schedule.ts';
@@ -30,7 +31,9 @@ const [busyShare, minPauseMs, maxRetryMs, maxFrozenRetryMs] = [0.1, 5000, 30_000
  * three kinds waits for another. A survey that fails is counted in a later run.
  */
 export function quotaCountTasks(deps: CountTurnsDeps): ScheduledTask[] {
-  const { intake, log, monotonicMs = () => performance.now() } = deps;
+  const { intake, monotonicMs = () => performance.now() } = deps;
+  // A store that is away fails all surveys, of which there may be thousands.
+  const warn = createBoundedWarnings(deps.log);
   /** When a survey whose counts are only compared may be counted again. */
   const notBefore = new Map<string, number>();
   /** Surveys whose last count has failed, and how long the next one is put off. */
@@ -81,13 +84,13 @@ export function quotaCountTasks(deps: CountTurnsDeps): ScheduledTask[] {
 
   const underWay = new Set<string>();
 
-  const count = async (surveyId: string): Promise<void> => {
+  const count = async (surveyId: string, countIt = countSurvey): Promise<void> => {
     if (underWay.has(surveyId)) return;
     underWay.add(surveyId);
     try {
-      await countSurvey(surveyId);
+      await countIt(surveyId);
     } catch (error) {
-      log.warn({ err: error, surveyId }, 'the responses in quotas by cell could not be counted yet');
+      warn({ err: error, surveyId }, 'the responses in quotas by cell could not be counted yet');
     } finally {
       underWay.delete(surveyId);
     }
@@ -123,13 +126,17 @@ export function quotaCountTasks(deps: CountTurnsDeps): ScheduledTask[] {
   const countNew = countWhere(areUnknown, async (id) => !(await areUnknown(id)) && !(await areCounted(id)));
   const recount = countWhere(areCounted);
 
+  const compare = async (surveyId: string): Promise<void> => {
+    if (!(await mayBegin(surveyId))) return;
+    // What fails or is cut short is counted again soon.
+    await intake.quotas.requestCount(surveyId);
+    await countSurvey(surveyId);
+  };
+
   const compareAll = async (): Promise<void> => {
     for (const surveyId of await deps.surveys.idsWithQuotas()) {
       if (deps.stopping?.aborted) return;
-      if (underWay.has(surveyId) || !(await mayBegin(surveyId))) continue;
-      // What fails or is cut short is counted again soon.
-      await intake.quotas.requestCount(surveyId);
-      await count(surveyId);
+      await count(surveyId, compare);
     }
   };
 

@@ -13,6 +13,8 @@ function startTurns(needs: Record<string, Need>) {
   const begun: string[] = [];
   const open = new Map<string, (isCounted: boolean) => void>();
   const wanted = new Set(Object.keys(needs).filter((id) => needs[id]));
+  /** Surveys of which the intake can be told nothing. */
+  const unreachable = new Set<string>();
   const tasks = quotaCountTasks({
     async count({ survey: { id } }) {
       begun.push(id);
@@ -28,7 +30,10 @@ function startTurns(needs: Record<string, Need>) {
         surveysToCount: async () => [...wanted],
         areUnknown: async (id: string) => needs[id] === 'FROZEN',
         areCounted: async (id: string) => needs[id] !== 'FROZEN' && needs[id] !== 'NEW',
-        requestCount: async (id: string) => void wanted.add(id),
+        async requestCount(id: string) {
+          if (unreachable.has(id)) throw new Error('Redis is away');
+          wanted.add(id);
+        },
         dropRequest: async (id: string) => void wanted.delete(id),
       } as never,
     },
@@ -54,6 +59,7 @@ function startTurns(needs: Record<string, Need>) {
   };
   return {
     begun,
+    unreachable,
     tick,
     compare: async () => {
       await tick((everyMs) => everyMs > 1000);
@@ -128,6 +134,15 @@ describe('the responses in quotas by cell', () => {
     await turns.need('later', 'NEW');
     await turns.compare();
     assert.deepEqual(turns.begun.slice(3), ['later']);
+  });
+
+  it('are compared although the count of another survey cannot be asked for', async () => {
+    const turns = startTurns({ a: undefined, b: undefined, c: undefined });
+    turns.unreachable.add('b');
+    await turns.compare();
+    await turns.end('a');
+    await turns.end('c');
+    assert.deepEqual(turns.begun, ['a', 'c']);
   });
 
   it('are counted again soon where they could not be compared', async () => {
