@@ -51,6 +51,17 @@ export interface SurveyRoutesDeps {
 /** Each of up to fourteen translations may take a second. */
 const copyTimeoutMs = 60_000;
 
+/** Fields of a survey that its versions hold. */
+const versionedFields = ['title', 'description', 'language', 'isShuffled'] as const;
+const versionedNames = new Intl.ListFormat('en-GB').format(versionedFields.map((name) => `\`${name}\``));
+
+const { ifUnchangedSince } = editQuery.shape;
+const versionedEditQuery = editQuery.extend({
+  ifUnchangedSince: ifUnchangedSince.describe(
+    `${ifUnchangedSince.description}. Only for ${versionedNames}: with other fields 400`,
+  ),
+});
+
 const listQuery = z.strictObject({
   ...pageFields(100),
   id: idsField,
@@ -169,7 +180,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
         'Takes any of the fields. Every `status` may be set from every other, except ACTIVE or PAUSED after `endsAt` (409 SURVEY_ENDED), and ACTIVE while the quota is full (409 QUOTA_REACHED); a later `endsAt` or a higher quota in the same request counts. Lowering the quota to the present number of complete responses, or below, closes an open survey and sends quota.reached. `isAnonymous` can be switched on only while there are no responses (409 HAS_RESPONSES), since these may name their respondents; it can be switched off at any time, for responses that begin later: what was begun before takes no respondent. `isShuffled` is refused with 409 CONDITION_BROKEN if sections then shuffled name each other. `language` cannot be one that the survey has a translation to. A new title, description or language, and a change of `isShuffled`, make a version; the other fields make none, and are refused beside `ifUnchangedSince`. A refused call changes no field, even if a response arrives at the same moment.',
       access: { kind: 'survey', right: 'edit', by: 'id' },
       limit: 'api',
-      query: editQuery,
+      query: versionedEditQuery,
       body: surveyChangeBody,
       reply: surveyWithQuestionsSchema,
       replyStatus: 200,
@@ -352,9 +363,6 @@ function statusChange(
   return status === from ? {} : { status: { from, to: status } };
 }
 
-/** Fields of a survey that its versions hold. */
-const versionedFields = ['title', 'description', 'language', 'isShuffled'] as const;
-
 /** Those of them that a body names. */
 const wordingNamedBy =
   (body: SurveyFields) =>
@@ -367,6 +375,6 @@ const wordingNamedBy =
 function assertVersioned(body: SurveyFields): void {
   const others = Object.keys(body).filter((name) => !(versionedFields as readonly string[]).includes(name));
   if (others.length === 0) return;
-  const message = `versions of a survey hold only ${versionedFields.join(', ')}: change ${others.join(', ')} without it`;
+  const message = `versions of a survey hold only ${versionedNames}: change ${others.join(', ')} without ifUnchangedSince`;
   throw validationProblem([{ path: 'ifUnchangedSince', message }]);
 }
