@@ -12,6 +12,7 @@ import { createCountQuotas } from './count-quotas.ts';
 import { quotaCountTasks } from './count-turns.ts';
 import { createDefinitionBackfill } from './definition-backfill.ts';
 import { createEraseDeletedResponses } from './erase-deleted-responses.ts';
+import { createEraseInvitedPersons } from './erase-invited-persons.ts';
 import { createReconcileCounts } from './reconcile-counts.ts';
 import { createRemoveOldVersions } from './remove-old-versions.ts';
 import { createRewriteErasureLog } from './rewrite-erasure-log.ts';
@@ -55,7 +56,7 @@ export function maintenanceTasks({ stores, core, log, stopping }: MaintenanceDep
     {
       name: 'erase what identifies persons whom deleted collectors invited',
       everyMs: 6 * hourMs,
-      run: () => stores.invitations.eraseOfDeletedCollectors(new Date(core.now()), stopping),
+      run: createEraseInvitedPersons({ ...stores, now: core.now, log, stopping }),
     },
     {
       name: 'delete expired sessions',

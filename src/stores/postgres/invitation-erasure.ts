@@ -3,7 +3,6 @@ import { type Sql, withLongTimeout, withPostgres } from './client.ts';
 
 /** Invitations that one statement reads, to compute the ids of their responses, or erases. */
 const pageSize = 2000;
-const deletedCollectorMs = 24 * 3_600_000;
 
 /** Erases what identifies invited persons, and the invitations of deleted surveys. */
 export function createInvitationErasure(sql: Sql) {
@@ -79,25 +78,31 @@ export function createInvitationErasure(sql: Sql) {
           WHERE ${hasReference(surveyId, reference)}`;
       }),
 
+    /** Deleted collectors, unless what their invitations said is erased. */
+    deletedCollectors: (): Promise<{ id: string; surveyId: string; deletedAt: Date }[]> =>
+      withPostgres(async () => [
+        ...(await sql<{ id: string; surveyId: string; deletedAt: Date }[]>`
+          SELECT id, survey_id AS "surveyId", updated_at AS "deletedAt" FROM collectors
+          WHERE is_deleted AND NOT are_invitations_erased`),
+      ]),
+
     /**
-     * Erases what identifies invited persons without a response whose collectors were deleted a day ago; by then all
-     * uses are recorded. Stops between pages once `signal` is aborted.
+     * Erases what identifies the persons whom a deleted collector invited and who have no response, and notes that it
+     * is done. Stops between pages once `signal` is aborted.
      */
-    async eraseOfDeletedCollectors(now: Date, signal?: AbortSignal): Promise<void> {
-      const before = new Date(now.getTime() - deletedCollectorMs);
-      const collectors = await withPostgres(
-        () => sql<{ id: string }[]>`SELECT id FROM collectors WHERE is_deleted AND updated_at < ${before}`,
-      );
-      for (const { id } of collectors)
-        for (let count = pageSize; count === pageSize && !signal?.aborted; )
-          ({ count } = await withLongTimeout(
-            sql,
-            (tx) => tx`
-              UPDATE invitations SET ${erased()}
-              WHERE response_id IS NULL AND id IN (
-                SELECT id FROM invitations
-                WHERE collector_id = ${id} AND response_id IS NULL AND ${identifies()} LIMIT ${pageSize})`,
-          ));
+    async eraseOfDeletedCollector(collectorId: string, signal?: AbortSignal): Promise<void> {
+      for (let count = 1; count > 0; ) {
+        if (signal?.aborted) return;
+        ({ count } = await withLongTimeout(
+          sql,
+          (tx) => tx`
+            UPDATE invitations SET ${erased()}
+            WHERE response_id IS NULL AND id IN (
+              SELECT id FROM invitations
+              WHERE collector_id = ${collectorId} AND response_id IS NULL AND ${identifies()} LIMIT ${pageSize})`,
+        ));
+      }
+      await withPostgres(() => sql`UPDATE collectors SET are_invitations_erased = true WHERE id = ${collectorId}`);
     },
 
     /** Invitations of a deleted survey, however many. */

@@ -243,7 +243,7 @@ describe('invitations in PostgreSQL', () => {
     );
   });
 
-  it('of a collector that was deleted a day ago name nobody, unless they name a response', async () => {
+  it('of a deleted collector name nobody once they are erased, unless they name a response', async () => {
     const { collectorId, surveyId, invitations } = await setUp();
     const names = Array.from({ length: 2500 }, () => newId());
     const used = row('used', { metadata: { city: 'Bonn' } });
@@ -256,14 +256,15 @@ describe('invitations in PostgreSQL', () => {
         SELECT reference FROM invitations WHERE collector_id = ${collectorId} AND (reference IS NOT NULL OR language IS NOT NULL)`;
       return rows.map(({ reference }) => reference);
     };
-    const eraseAfter = async (hours: number) => {
-      await invitations.eraseOfDeletedCollectors(new Date(at.getTime() + hours * 3_600_000));
-      return (await named()).length;
-    };
-    assert.equal(await eraseAfter(1000), 2501, 'it is not deleted');
+    const deleted = async () => (await invitations.deletedCollectors()).filter(({ id }) => id === collectorId);
+    assert.deepEqual(await deleted(), []);
     await database.sql`UPDATE collectors SET is_deleted = true, updated_at = ${at} WHERE id = ${collectorId}`;
-    assert.equal(await eraseAfter(23), 2501);
-    await eraseAfter(25);
+    assert.deepEqual(await deleted(), [{ id: collectorId, surveyId, deletedAt: at }]);
+    await invitations.eraseOfDeletedCollector(collectorId, AbortSignal.abort());
+    assert.equal((await named()).length, 2501);
+    assert.equal((await deleted()).length, 1);
+    await invitations.eraseOfDeletedCollector(collectorId);
     assert.deepEqual(await named(), ['used']);
+    assert.deepEqual(await deleted(), [], 'it is done');
   });
 });
