@@ -9,6 +9,7 @@ import { settleChange } from '../../domain/settle-change.ts';
 import { type Survey, type SurveyWithQuestions, surveyStatuses } from '../../domain/survey.ts';
 import { copyStrings, renamedWordings } from '../../domain/translation/translation.ts';
 import { Problem, validationProblem } from '../../errors.ts';
+import { createSemaphore } from '../../platform/semaphore.ts';
 import { runInSlices } from '../../platform/slices.ts';
 import type { Tx } from '../../stores/postgres/client.ts';
 import type { LogoStore } from '../../stores/postgres/logos.ts';
@@ -39,7 +40,7 @@ import { surveyListItemSchema, surveySchema, surveyWithQuestionsSchema } from '.
 export interface SurveyRoutesDeps {
   surveys: SurveyStore;
   actors: SurveyActors;
-  translations: Pick<TranslationStore, 'languages' | 'findIn' | 'withPlaceholders' | 'mergeIn'>;
+  translations: Pick<TranslationStore, 'languages' | 'findIn' | 'withPlaceholders' | 'mergeIn' | 'addIn'>;
   logos: Pick<LogoStore, 'find' | 'save'>;
   editConflicts: EditConflicts;
   /** Exact count of accepted responses. */
@@ -50,6 +51,8 @@ export interface SurveyRoutesDeps {
 
 /** Each of up to fourteen translations may take a second. */
 const copyTimeoutMs = 60_000;
+/** A copy with translations holds one of ten connections to PostgreSQL for as long. */
+const translatedCopyLimits = { concurrency: 2, maxQueued: 20, queueFullMessage: 'Too many surveys are being copied' };
 
 /** Fields of a survey that its versions hold. */
 const versionedFields = ['title', 'description', 'language', 'isShuffled'] as const;
@@ -76,6 +79,7 @@ const listQuery = z.strictObject({
 });
 
 export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
+  const translatedCopies = createSemaphore(translatedCopyLimits);
   const present = async (survey: Survey, right: RouteRequest['right']) =>
     presentSurvey(survey, {
       responseCount: await deps.responseCount(survey.id),
@@ -317,16 +321,12 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
           for (const language of languages) {
             const translation = await deps.translations.findIn(tx, source.id, language);
             if (!translation) continue;
-            await deps.translations.mergeIn(tx, {
-              surveyId: copy.id,
-              language,
-              strings: await runInSlices(copyStrings(translation.strings, renamed, newIds)),
-              removedKeys: [],
-              at: new Date(deps.now()),
-            });
+            const strings = await runInSlices(copyStrings(translation.strings, renamed, newIds));
+            await deps.translations.addIn(tx, { surveyId: copy.id, language, strings, at: new Date(deps.now()) });
           }
         };
-        const saved = await deps.surveys.create(copy, [], copyLogoAndTranslations, copyTimeoutMs);
+        const create = () => deps.surveys.create(copy, [], copyLogoAndTranslations, copyTimeoutMs);
+        const saved = await (languages.length === 0 ? create() : translatedCopies.run(create));
         await deps.actors.add(saved);
         return withVersion(saved.version, created(await presentWithQuestions(saved, 'own')));
       },

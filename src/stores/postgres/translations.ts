@@ -51,6 +51,16 @@ export function createTranslationStore(sql: Sql) {
     /** Changes single strings, so that concurrent translators do not overwrite each other. */
     merge: (change: TranslationChange): Promise<Translation> => withPostgres(() => merge(sql, change)),
 
+    /** Adds a translation of a survey that is made in the transaction. */
+    addIn: async (
+      tx: Tx,
+      { surveyId, language, strings, at }: Omit<TranslationChange, 'removedKeys'>,
+    ): Promise<void> => {
+      await tx`
+        INSERT INTO translations (survey_id, language, strings, updated_at)
+        VALUES (${surveyId}, ${language}, ${tx.json(strings as never)}, ${at})`;
+    },
+
     /** `merge` in the transaction of a survey's change. */
     mergeIn: (tx: Tx, change: TranslationChange): Promise<Translation> => merge(tx, change),
 
