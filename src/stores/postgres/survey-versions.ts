@@ -131,8 +131,7 @@ export function createSurveyVersions(sql: Sql) {
           DELETE FROM survey_versions v USING surveys s
           WHERE s.id = ${surveyId} AND v.survey_id = s.id AND v.version < s.version - ${formerVersionsKept}
             AND v.version <> ALL(${[...referenced]}::integer[])
-            AND EXISTS (SELECT FROM survey_versions later WHERE later.survey_id = v.survey_id
-              AND later.version > v.version AND later.created_at < ${replacedBefore})
+            AND v.replaced_at < ${replacedBefore}
             AND NOT EXISTS (SELECT FROM exports e WHERE e.survey_id = v.survey_id AND e.survey_version = v.version
               AND e.status NOT IN ('FAILED', 'EXPIRED'))`;
         return done.count;

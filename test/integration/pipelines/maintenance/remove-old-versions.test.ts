@@ -111,3 +111,13 @@ it('a version that is kept was replaced when the next one was made, also once th
   assert.deepEqual(await versionsOf(surveyId), [3, 5, ...newest]);
   assert.deepEqual(await replacedAt(), before);
 });
+
+it('a version that was replaced a day ago is removed, whatever became of those after it', async () => {
+  const surveyId = await reworded();
+  await database.sql`DELETE FROM survey_versions WHERE survey_id = ${surveyId} AND version BETWEEN 4 AND 18`;
+  await database.sql`
+    UPDATE survey_versions SET replaced_at = now() - interval '3 days' WHERE survey_id = ${surveyId} AND version = 3`;
+  await sweep([], 0);
+  assert.equal((await versionsOf(surveyId)).includes(3), false);
+  assert.equal((await versionsOf(surveyId)).includes(2), true, 'it was replaced now');
+});
