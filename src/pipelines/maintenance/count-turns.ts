@@ -134,10 +134,14 @@ export function quotaCountTasks(deps: CountTurnsDeps): ScheduledTask[] {
   };
 
   const compareAll = async (): Promise<void> => {
-    for (const surveyId of await deps.surveys.idsWithQuotas()) {
+    const surveyIds = new Set(await deps.surveys.idsWithQuotas());
+    for (const surveyId of surveyIds) {
       if (deps.stopping?.aborted) return;
       await count(surveyId, compare);
     }
+    // Nothing is remembered of surveys without quotas, or that were deleted.
+    for (const remembered of [notBefore, failures])
+      for (const surveyId of remembered.keys()) if (!surveyIds.has(surveyId)) remembered.delete(surveyId);
   };
 
   return [

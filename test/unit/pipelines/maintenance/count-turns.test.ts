@@ -59,6 +59,7 @@ function startTurns(needs: Record<string, Need>) {
   };
   return {
     begun,
+    needs,
     unreachable,
     tick,
     compare: async () => {
@@ -143,6 +144,18 @@ describe('the responses in quotas by cell', () => {
     await turns.end('a');
     await turns.end('c');
     assert.deepEqual(turns.begun, ['a', 'c']);
+  });
+
+  it('are not remembered of surveys without quotas', async () => {
+    const turns = startTurns({ a: undefined, b: undefined });
+    await turns.compare();
+    await turns.end('a');
+    await turns.end('b');
+    delete turns.needs['a'];
+    await turns.compare();
+    await turns.need('a', 'AGAIN');
+    await turns.need('b', 'AGAIN');
+    assert.deepEqual(turns.begun, ['a', 'b', 'a'], 'b is put off');
   });
 
   it('are counted again soon where they could not be compared', async () => {
