@@ -78,16 +78,23 @@ export function createErasureBatches({ responses, reading, removal }: ErasureBat
       removed += count;
       onBatchErased?.(count);
     };
-    for (;;) {
+    /** Responses that were read and are not erased yet; what has become of them since, the intake knows. */
+    let ahead: ResponseMarkedForDeletion[] = [];
+    const readAhead = async (): Promise<void> => {
       // Includes responses and tombstones that were accepted before now.
       await reading.caughtUp(surveyId);
-      const marked = await responses.findMarkedForDeletion(surveyId, selection, batchSize, after);
-      if (marked.length === 0 && after) {
+      // As many as may be erased, since each query reads all that lie ahead.
+      const count = Math.max(batchSize, limit - removed);
+      ahead = await responses.findMarkedForDeletion(surveyId, selection, count, after);
+    };
+    for (;;) {
+      if (ahead.length === 0) await readAhead();
+      if (ahead.length === 0 && after) {
         // Rows that were stored meanwhile may stand before the place that was reached.
         after = undefined;
         continue;
       }
-      if (marked.length === 0) {
+      if (ahead.length === 0) {
         const letters = await deadLetters();
         await announceDeadLetters(letters);
         const waiting = responseIdsOf(letters);
@@ -98,6 +105,7 @@ export function createErasureBatches({ responses, reading, removal }: ErasureBat
       }
       if (signal?.aborted) return { removed, isFinished: false };
       if (removed >= limit) return { removed, isFinished: false, ...(after && { next: after }) };
+      const marked = ahead.splice(0, batchSize);
       const responseIds = marked.map(({ responseId }) => responseId);
       await announceNext(responseIds);
       await beforeBatch?.(responseIds);

@@ -96,7 +96,7 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
       after?: DeletionPlace,
     ): Promise<ResponseMarkedForDeletion[]> {
       const rows = await clickhouse.select<[string, number, number, number, number]>(
-        `SELECT response_id, toUnixTimestamp64Milli(submitted_at) AS at, is_complete, version, toUnixTimestamp64Milli(completed_at) FROM ${table} FINAL WHERE survey_id = ${sqlUuid(surveyId)} AND ${matches(criterion)} ${follows(after)} ORDER BY at, response_id LIMIT ${sqlInteger(limit)}`,
+        `SELECT response_id, toUnixTimestamp64Milli(submitted_at), is_complete, version, toUnixTimestamp64Milli(completed_at) FROM ${table} FINAL WHERE survey_id = ${sqlUuid(surveyId)} AND ${matches(criterion)} ${follows(after)} ORDER BY submitted_at, response_id LIMIT ${sqlInteger(limit)}`,
         { timeoutMs: erasureTimeoutMs },
       );
       return rows.map(([responseId, submittedAtMs, outcome, version, endedAtMs]) => ({

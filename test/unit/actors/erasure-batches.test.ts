@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { createErasureBatches } from '../../../src/actors/erasure/batches.ts';
+import { newId } from '../../../src/platform/ids.ts';
+import { emptyStoresAt, nothing } from '../../support/erasure-stores.ts';
+
+it('responses are erased in batches of 500 and read as many at once as may be erased', async () => {
+  const surveyId = newId();
+  let left = Array.from({ length: 1200 }, (_, index) => index);
+  const [read, erased]: [number[], number[]] = [[], []];
+  const erase = createErasureBatches({
+    ...emptyStoresAt(0),
+    responses: {
+      findMarkedForDeletion: async (_surveyId, _selection, limit, after) => {
+        const found = left.filter((at) => at > (after?.submittedAtMs ?? -1)).slice(0, limit);
+        read.push(found.length);
+        return found.map((at) => ({ surveyId, responseId: `${at}`, submittedAtMs: at, outcome: 'COMPLETED' }));
+      },
+    },
+    removal: {
+      removeAll: async (all) => {
+        erased.push(all.length);
+        left = left.filter((at) => !all.some(({ submittedAtMs }) => submittedAtMs === at));
+        return all.length;
+      },
+      eraseDeadLetters: async () => 0,
+    },
+  });
+  const options = { announce: nothing, maxPauseMs: 0, expireFiles: nothing, deadLetters: async () => [] };
+  await erase(surveyId, { before: new Date(5000) }, { ...options, limit: 20_000 });
+  assert.deepEqual(erased, [500, 500, 200]);
+  assert.deepEqual(read, [1200, 0, 0], 'what follows, and once more all');
+});
