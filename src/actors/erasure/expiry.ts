@@ -28,6 +28,9 @@ interface ExpiredResponses {
   deadLetters: readonly ParsedDeadLetter[];
   /** Where its next turn goes on. */
   after?: DeletionPlace | undefined;
+  /** How many were erased in this run, and of how many it was recorded. */
+  erased: number;
+  recorded: number;
 }
 
 const dayMs = 24 * 3_600_000;
@@ -45,8 +48,9 @@ const exportRetentionMs = dayMs;
 
 /**
  * Makes what erases the responses whose retention period has ended. Surveys take turns; what is left at the end of a run
- * is erased by the next ones, which begin with the survey after the last. It writes an audit record for each turn; a
- * survey whose responses cannot be deleted delays no other.
+ * is erased by the next ones, which begin with the survey after the last. It writes at most two audit records for each
+ * survey and run: one before its first batch, and one of the rest at the end. A survey whose responses cannot be deleted
+ * delays no other.
  */
 export function createExpiry(deps: ExpiryDeps) {
   const { monotonicMs = () => performance.now() } = deps;
@@ -73,26 +77,33 @@ export function createExpiry(deps: ExpiryDeps) {
     return expired;
   };
 
-  /** One turn of a survey. Returns how many responses it deleted, also before a failure, and where the next one begins. */
-  const eraseNext = async (
-    { surveyId, days, before, deadLetters, after }: ExpiredResponses,
-    signal: AbortSignal | undefined,
-  ): Promise<{ erased: number; next: DeletionPlace | undefined }> => {
-    let erased = 0;
-    let recorded = 0;
-    const record = (count: number): Promise<void> =>
-      deps.audit.record({
-        actor: null,
-        action: 'responses.expired',
-        objectKind: 'survey',
-        objectId: surveyId,
-        details: { erased: count, retentionDays: days, before: before.toISOString() },
-      });
+  const record = ({ surveyId, days, before }: ExpiredResponses, count: number): Promise<void> =>
+    deps.audit.record({
+      actor: null,
+      action: 'responses.expired',
+      objectKind: 'survey',
+      objectId: surveyId,
+      details: { erased: count, retentionDays: days, before: before.toISOString() },
+    });
+
+  const recordRest = async (expired: ExpiredResponses): Promise<void> => {
+    const { surveyId } = expired;
+    const unrecorded = expired.erased - expired.recorded;
+    if (unrecorded <= 0) return;
+    expired.recorded = expired.erased;
+    await record(expired, unrecorded).catch((error: unknown) =>
+      warn({ err: error, surveyId, unrecorded }, 'expired responses of a survey were deleted without an audit record'),
+    );
+  };
+
+  /** One turn of a survey; notes how many responses it deleted, also before a failure, and where the next one begins. */
+  const takeTurn = async (expired: ExpiredResponses, signal: AbortSignal | undefined): Promise<void> => {
+    const { surveyId, before, deadLetters, after } = expired;
     const options: EraseOptions = {
       announce: async ({ length }) => {
-        if (recorded > 0 || length === 0) return;
-        recorded = length;
-        await record(length);
+        if (expired.recorded > 0 || length === 0) return;
+        expired.recorded = length;
+        await record(expired, length);
       },
       limit: turnSize,
       maxPauseMs,
@@ -100,48 +111,47 @@ export function createExpiry(deps: ExpiryDeps) {
       expireFiles: (affected) => deps.exports.limitExpiry(affected, new Date(deps.now() + exportRetentionMs)),
       deadLetters: async () => deadLetters,
       onBatchErased: (count) => {
-        erased += count;
+        expired.erased += count;
       },
       signal,
     };
-    let next: DeletionPlace | undefined;
+    expired.after = undefined;
     try {
-      ({ next } = await deps.erase(surveyId, { before }, options));
+      expired.after = (await deps.erase(surveyId, { before }, options)).next;
     } catch (error) {
       warn({ err: error, surveyId }, 'expired responses of a survey could not be deleted');
     }
-    const unrecorded = erased - recorded;
-    if (unrecorded > 0)
-      await record(unrecorded).catch((error: unknown) =>
-        warn(
-          { err: error, surveyId, unrecorded },
-          'expired responses of a survey were deleted without an audit record',
-        ),
-      );
-    return { erased, next };
   };
 
   return async (signal?: AbortSignal, nowMs = deps.now()): Promise<number> => {
     const beganAt = monotonicMs();
-    let removed = 0;
     const rules = (await deps.rules(new Date(nowMs))).map(({ surveyId, days }) => ({
       surveyId,
       days,
       before: new Date(nowMs - days * dayMs),
     }));
     const deadLetters = await expiredDeadLetters(rules);
-    const expired = rules.map((rule) => ({ ...rule, deadLetters: deadLetters.get(rule.surveyId) ?? [] }));
-    const turns: ExpiredResponses[] = [
+    const expired = rules.map(
+      (rule): ExpiredResponses => ({
+        ...rule,
+        deadLetters: deadLetters.get(rule.surveyId) ?? [],
+        erased: 0,
+        recorded: 0,
+      }),
+    );
+    const turns = [
       ...expired.filter(({ surveyId }) => surveyId > lastSurveyId),
       ...expired.filter(({ surveyId }) => surveyId <= lastSurveyId),
     ];
-    for (let turn = turns.shift(); turn; turn = turns.shift()) {
+    // A survey that has another turn is appended to what is gone through.
+    for (const turn of turns) {
       if (signal?.aborted || monotonicMs() - beganAt >= maxRunMs) break;
-      const { erased, next } = await eraseNext(turn, signal);
-      removed += erased;
+      await takeTurn(turn, signal);
       lastSurveyId = turn.surveyId;
-      if (next) turns.push({ ...turn, after: next });
+      if (turn.after) turns.push(turn);
+      else await recordRest(turn);
     }
-    return removed;
+    for (const one of expired) await recordRest(one);
+    return expired.reduce((sum, { erased }) => sum + erased, 0);
   };
 }

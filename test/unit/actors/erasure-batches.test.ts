@@ -31,3 +31,34 @@ it('responses are erased in batches of 500 and read as many at once as may be er
   assert.deepEqual(erased, [500, 500, 200]);
   assert.deepEqual(read, [1200, 0, 0], 'what follows, and once more all');
 });
+
+it('expired responses are read from where the last batch ended, and once more from the beginning', async () => {
+  const surveyId = newId();
+  let left = Array.from({ length: 700 }, (_, index) => index);
+  const asked: unknown[] = [];
+  const erase = createErasureBatches({
+    ...emptyStoresAt(0),
+    responses: {
+      findMarkedForDeletion: async (_surveyId, _selection, limit, after) => {
+        asked.push(after?.submittedAtMs);
+        return left
+          .filter((at) => at > (after?.submittedAtMs ?? -1))
+          .slice(0, limit)
+          .map((at) => ({ surveyId, responseId: `${at}`, submittedAtMs: at, outcome: 'COMPLETED' }));
+      },
+    },
+    removal: {
+      removeAll: async (all) => {
+        const before = left.length;
+        left = left.filter((at) => !all.some(({ submittedAtMs }) => submittedAtMs === at));
+        return before - left.length;
+      },
+      eraseDeadLetters: async () => 0,
+    },
+  });
+  const options = { announce: nothing, maxPauseMs: 0, expireFiles: nothing, deadLetters: async () => [] };
+  const erased = await erase(surveyId, { before: new Date(1000) }, { ...options, limit: 500 });
+  assert.deepEqual([erased.removed, erased.next?.submittedAtMs], [500, 499]);
+  await erase(surveyId, { before: new Date(1000) }, { ...options, limit: 500, after: erased.next });
+  assert.deepEqual([left, asked], [[], [undefined, 499, 499, 699, undefined]]);
+});
