@@ -68,6 +68,21 @@ describe('invitations that are revoked, expired, used or deleted', () => {
     assert.equal(outcomeOf(await submit(made.id, { invitation: kept?.token })), '409 COLLECTOR_CLOSED');
   });
 
+  it('are revoked together where the reply to their upload was lost, unless they were used', async () => {
+    const { id, collectorId } = await makeSurvey();
+    const [used, lost] = await invite(collectorId, [{ reference: 'used' }, { reference: 'lost' }]);
+    assert.equal(outcomeOf(await submit(id, { invitation: used?.token })), 201);
+    await eventually(async () => assert.deepEqual(await statuses(collectorId), ['COMPLETED', 'UNUSED']));
+    const again = await inviteOne(collectorId, { reference: 'lost' });
+    const [{ createdAt }] = await admin.get(`/collectors/${collectorId}/invitations`);
+    const revoke = () => admin.post(`/collectors/${collectorId}/invitations/revoke`, { uploadedAt: createdAt });
+    assert.deepEqual([await revoke(), await revoke()], [{ revoked: 1 }, { revoked: 0 }]);
+    assert.equal(outcomeOf(await submit(id, { invitation: lost?.token })), '409 INVITATION_REVOKED');
+    assert.equal(outcomeOf(await submit(id, { invitation: again })), 201);
+    const [event] = await admin.get(`/audit?surveyId=${id}&action=invitations.revoked`);
+    assert.equal(event.objectId, collectorId);
+  });
+
   it('show nothing of their person on the path, once they or their collector take nothing', async () => {
     for (const isAnonymous of [false, true]) {
       const made = await makeSurvey({ isAnonymous });

@@ -87,6 +87,7 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
     metadata: { place: 'rooms' },
   },
   'PUT /collectors/{collectorId}': { isActive: false },
+  'POST /collectors/{collectorId}/invitations/revoke': { uploadedAt: '2026-01-15T09:30:00.125Z' },
   'PUT /surveys/{id}/translations/{language}': {
     title: 'Wie war Ihr Aufenthalt?',
     questions: [

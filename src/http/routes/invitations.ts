@@ -18,7 +18,8 @@ import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { invitationMediaTypes, readInvitationRows } from '../invitation-rows.ts';
 import { objectInSurvey } from '../routing/audit.ts';
 import { ok, pageInSlices, type Route, route } from '../routing/route.ts';
-import { invitationCountsSchema, invitationSchema } from '../schemas/collectors.ts';
+import { invitationCountsSchema, invitationSchema, revokedUploadBody } from '../schemas/collectors.ts';
+import { countSchema } from '../schemas/common.ts';
 import { pageFields } from '../schemas/query-fields.ts';
 import { assertNotCompressed } from '../server/request-body.ts';
 
@@ -65,7 +66,7 @@ export function invitationRoutes(deps: InvitationRoutesDeps): Route[] {
       summary: 'Make invitations',
       description: [
         `Takes up to ${maxInvitations.toLocaleString('en')} rows in up to ${maxUploadBytes / 2 ** 20} MiB, as JSON lines (\`application/x-ndjson\`: \`{reference?, language?, expiresAt?, metadata?}\`) or CSV (\`text/csv\`, with a line of names: reference, language, expiresAt, and metadata.KEY for each key of the metadata; semicolons or tabs may separate where that line has no comma). Only for a collector of kind INVITATION. Either all rows are stored or none: VALIDATION_ERROR names what is wrong by line (\`lines.7.expiresAt\`). A \`reference\` stands once in a file.`,
-        'The reply has one line of JSON for each row, in the same order: `{"reference": "guest-17", "token": "…"}`. A token has 128 random bits and is shown only here; it is sent as `invitation` in the body of a submission, and is good for one response.',
+        'The reply has one line of JSON for each row, in the same order: `{"reference": "guest-17", "token": "…"}`. A token has 128 random bits and is shown only here: where the reply was lost, revoke the upload and make another. It is sent as `invitation` in the body of a submission, and is good for one response.',
       ].join('\n\n'),
       access: { kind: 'survey', right: 'edit', by: 'collectorId' },
       limit: 'api',
@@ -138,6 +139,32 @@ export function invitationRoutes(deps: InvitationRoutesDeps): Route[] {
       handle: async ({ params }) => {
         const byStatus = await invitations.counts(params['collectorId'] ?? '', new Date(now()));
         return ok({ total: Object.values(byStatus).reduce((sum, count) => sum + count, 0), byStatus });
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/collectors/{collectorId}/invitations/revoke',
+      operationId: 'revokeUploadedInvitations',
+      tag: 'Collectors',
+      summary: 'Revoke the unused invitations of an upload',
+      description:
+        'For an upload whose reply was lost, and with it the tokens. Invitations that were used stay as they are; those of an anonymous survey whose use is not shown yet are revoked too.',
+      access: { kind: 'survey', right: 'edit', by: 'collectorId' },
+      limit: 'api',
+      body: revokedUploadBody,
+      reply: z.strictObject({ revoked: countSchema }),
+      replyStatus: 200,
+      audit: {
+        action: 'invitations.revoked',
+        objectKind: 'collector',
+        describe: ({ params, survey }, { revoked }) => ({
+          objectId: params['collectorId'] ?? '',
+          details: { surveyId: survey.id, revoked },
+        }),
+      },
+      handle: async ({ params, body }) => {
+        const moments = { madeAt: body.uploadedAt, at: new Date(now()) };
+        return ok({ revoked: await invitations.revokeUpload(params['collectorId'] ?? '', moments) });
       },
     }),
     route({

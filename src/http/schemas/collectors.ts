@@ -103,6 +103,10 @@ export const invitationSchema = z
     description: 'An invitation to give one response. Its token is shown once, when it is made.',
   });
 
+export const revokedUploadBody = z.strictObject({
+  uploadedAt: timestampField.describe('The `createdAt` of each of its invitations'),
+});
+
 export const invitationCountsSchema = z
   .strictObject({
     total: countSchema,

@@ -34,6 +34,7 @@ export const auditActions = [
   'collector.deleted',
   'invitations.created',
   'invitation.revoked',
+  'invitations.revoked',
   'section.created',
   'section.changed',
   'section.deleted',

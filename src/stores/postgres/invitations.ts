@@ -5,7 +5,7 @@ import type {
   StoredInvitationStatus,
 } from '../../domain/collectors/invitation.ts';
 import { notFound } from '../../errors.ts';
-import { type Sql, withPostgres } from './client.ts';
+import { type Sql, transactionWithTimeout, withPostgres } from './client.ts';
 import { createInvitationErasure } from './invitation-erasure.ts';
 
 /** An invitation with all that is stored of it. */
@@ -82,7 +82,7 @@ interface InvitationRow {
 /** Rows that one statement inserts, and characters of their metadata: what is sent to PostgreSQL at once. */
 const batchLimits = { rows: 500, characters: 128 * 1024 };
 /** An upload of 100,000 rows takes some seconds. */
-const addTimeoutMs = 60_000;
+const uploadTimeoutMs = 60_000;
 
 export function createInvitationStore(sql: Sql) {
   const byToken = sql`i.token_hash = u.token_hash`;
@@ -156,7 +156,7 @@ export function createInvitationStore(sql: Sql) {
             }
             await assertThere(tx`FOR SHARE`);
           }),
-        addTimeoutMs,
+        uploadTimeoutMs,
       ),
 
     /** The invitation of a survey that a token opens, by the token's keyed hash. */
@@ -222,6 +222,19 @@ export function createInvitationStore(sql: Sql) {
           SELECT ${columns} FROM invitations WHERE id = ${id} AND collector_id = ${collectorId}`;
         return row && recordOf(row);
       }),
+
+    /** Revokes those that were made by the upload of this moment and are unused; returns how many. */
+    revokeUpload: (collectorId: string, { madeAt, at }: { madeAt: Date; at: Date }): Promise<number> =>
+      withPostgres(
+        () =>
+          transactionWithTimeout(sql, uploadTimeoutMs, async (tx) => {
+            const { count } = await tx`
+              UPDATE invitations SET status = 'REVOKED', revoked_at = ${at}
+              WHERE collector_id = ${collectorId} AND created_at = ${madeAt} AND status = 'UNUSED'`;
+            return count;
+          }),
+        uploadTimeoutMs,
+      ),
 
     /** Records uses in surveys that are not anonymous; may be repeated. A completed one is no longer revoked. */
     recordUses: (uses: readonly InvitationUse[]): Promise<void> =>
