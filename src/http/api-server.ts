@@ -39,7 +39,7 @@ import { createSubmitFastPath } from './submit/fast-path.ts';
 import { webFilesRoute } from './web-files.ts';
 
 /** Moves what a deleted user owned, besides surveys. */
-const handOver: OwnedDataTransfer = async (tx, fromUserId, toUserId) => {
+const moveOwnedData: OwnedDataTransfer = async (tx, fromUserId, toUserId) => {
   await transferWebhooks(tx, fromUserId, toUserId);
   await transferExports(tx, fromUserId, toUserId);
   await transferAiJobs(tx, fromUserId, toUserId);
@@ -62,7 +62,7 @@ export async function createApiServer(options: ApiServerOptions) {
     nowMs: core.now,
     newId: () => newId(),
     publishRightsChange: stores.permissionNotifications.publish,
-    handOver,
+    moveOwnedData,
   });
   const { authenticate, current, audit } = authentication;
   const limits = createRateLimits({

@@ -36,7 +36,7 @@ export interface AuthenticationDeps {
     'dataDir' | 'jwtPrivateKey' | 'accessTokenTtlSeconds' | 'refreshTokenTtlSeconds' | 'apiKeys' | 'publicUrl'
   >;
   /** Moves what a deleted user owned, besides surveys. */
-  handOver?: OwnedDataTransfer;
+  moveOwnedData?: OwnedDataTransfer;
   /** Tells all processes of a change of rights, since open connections depend on them. */
   publishRightsChange?(change: PermissionChange): void;
   nowMs(): number;
@@ -72,7 +72,7 @@ export async function createAuthentication(deps: AuthenticationDeps) {
   const { sql, secrets, log, settings, newId } = deps;
   const { authenticator, accessTokens, sessions, apiKeys } = await createCallerCheck(deps);
   const stores = {
-    users: createUserStore(sql, deps.handOver),
+    users: createUserStore(sql, deps.moveOwnedData),
     sessions,
     apiKeys,
     members: createMemberStore(sql),

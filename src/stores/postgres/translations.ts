@@ -48,9 +48,6 @@ export function createTranslationStore(sql: Sql) {
           SELECT ${tx(columns)} FROM translations WHERE survey_id = ${surveyId} AND strings::text LIKE '%{{%' ORDER BY language`
       ).map(translationOf),
 
-    /** Changes single strings, so that concurrent translators do not overwrite each other. */
-    merge: (change: TranslationChange): Promise<Translation> => withPostgres(() => merge(sql, change)),
-
     /** Adds a translation of a survey that is made in the transaction. */
     addIn: async (
       tx: Tx,
@@ -61,8 +58,7 @@ export function createTranslationStore(sql: Sql) {
         VALUES (${surveyId}, ${language}, ${tx.json(strings as never)}, ${at})`;
     },
 
-    /** `merge` in the transaction of a survey's change. */
-    mergeIn: (tx: Tx, change: TranslationChange): Promise<Translation> => merge(tx, change),
+    mergeIn,
 
     remove: (surveyId: string, language: string): Promise<boolean> =>
       withPostgres(
@@ -79,18 +75,21 @@ async function find(db: Sql | Tx, surveyId: string, language: string): Promise<T
   return row && translationOf(row);
 }
 
-/** Each change has a later time than the one before, also where the clocks of two processes differ. */
-async function merge(
-  db: Sql | Tx,
+/**
+ * Changes single strings in the transaction of a survey's change, so that concurrent translators do not overwrite each
+ * other. Each change has a later time than the one before, also where the clocks of two processes differ.
+ */
+async function mergeIn(
+  tx: Tx,
   { surveyId, language, strings, removedKeys, at }: TranslationChange,
 ): Promise<Translation> {
-  const [row] = await db<TranslationRow[]>`
+  const [row] = await tx<TranslationRow[]>`
     INSERT INTO translations AS known (survey_id, language, strings, updated_at)
-    VALUES (${surveyId}, ${language}, ${db.json(strings as never)}, ${at})
+    VALUES (${surveyId}, ${language}, ${tx.json(strings as never)}, ${at})
     ON CONFLICT (survey_id, language) DO UPDATE
       SET strings = (known.strings || excluded.strings) - ${removedKeys as string[]}::text[],
       updated_at = greatest(excluded.updated_at, known.updated_at + interval '1 millisecond')
-    RETURNING ${db(columns)}`;
+    RETURNING ${tx(columns)}`;
   if (!row) throw new Error('a translation was not written');
   return translationOf(row);
 }

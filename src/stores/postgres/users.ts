@@ -109,7 +109,7 @@ async function withEmailConflict<T>(step: () => Promise<T>): Promise<T> {
   }
 }
 
-export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer = async () => {}) {
+export function createUserStore(sql: Sql, moveOwnedData: OwnedDataTransfer = async () => {}) {
   const caseCollation = createCaseCollation(sql);
   const inUserTransaction = <T>(step: (tx: Tx) => Promise<T>): Promise<T> =>
     withPostgres(() =>
@@ -231,7 +231,7 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
         const [row] = await tx<UserRow[]>`SELECT ${tx(userColumns)} FROM users WHERE id = ${id} FOR UPDATE`;
         if (!row) throw notFound('user');
         const newOwner = id === caller.userId ? await findOtherAdmin(tx, id) : caller.userId;
-        await transferOwnership(tx, id, newOwner);
+        await moveOwnedData(tx, id, newOwner);
         const surveys = await tx<{ id: string }[]>`
           WITH moved AS (UPDATE surveys SET owner_id = ${newOwner} WHERE owner_id = ${id} RETURNING id, deleted_at)
           SELECT id FROM moved WHERE deleted_at IS NULL`;
