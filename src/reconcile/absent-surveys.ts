@@ -1,5 +1,5 @@
 import type { ResponseStore } from '../stores/clickhouse/responses.ts';
-import type { DeletedSurveys } from '../stores/postgres/survey-retention.ts';
+import type { DeletedSurveys } from '../stores/postgres/deleted-surveys.ts';
 import type { SurveyStore } from '../stores/postgres/surveys.ts';
 
 export interface AbsentSurveysDeps {

@@ -8,7 +8,7 @@ import { createLostParts } from '../stores/clickhouse/read/lost-parts.ts';
 import { createResponseStore } from '../stores/clickhouse/responses.ts';
 import { probeStores } from '../stores/connections/probe.ts';
 import { createPostgres } from '../stores/postgres/client.ts';
-import { createDeletedSurveys } from '../stores/postgres/survey-retention.ts';
+import { createDeletedSurveys } from '../stores/postgres/deleted-surveys.ts';
 import { createSurveyVersions } from '../stores/postgres/survey-versions.ts';
 import { createSurveyStore } from '../stores/postgres/surveys.ts';
 import { createSharedRedis } from '../stores/redis/clients.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createLog } from '../../src/log.ts';
 import { newId } from '../../src/platform/ids.ts';
-import { createDeletedSurveys, deletedSurveyRetentionDays } from '../../src/stores/postgres/survey-retention.ts';
+import { createDeletedSurveys, deletedSurveyRetentionDays } from '../../src/stores/postgres/deleted-surveys.ts';
 import { freshDatabase } from '../support/auth-server.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,9 +1,9 @@
 import type { Core } from '../../actors/core.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
+import { createDeletedSurveys } from '../../stores/postgres/deleted-surveys.ts';
 import { createSessionStore } from '../../stores/postgres/sessions.ts';
 import { createSettledClock } from '../../stores/postgres/settled-clock.ts';
-import { createDeletedSurveys } from '../../stores/postgres/survey-retention.ts';
 import { createSurveyVersions } from '../../stores/postgres/survey-versions.ts';
 import type { Stores } from '../../stores/stores.ts';
 import type { ScheduledTask } from '../schedule.ts';
