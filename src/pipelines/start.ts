@@ -92,7 +92,7 @@ function startIngest(options: PipelineOptions): Stop {
   const followUp = createBatchFollowUp({ ...stores, actors: core.actors, log });
   const { insertBatch, storedRows, damagedParts } = stores.responses;
   const ingest = createIngest({
-    stream: stores.stream,
+    stream: stores.ingestStream,
     shards: stores.shards.all,
     sink: { insertBatch, insertRecords: stores.idempotencyRecords.insert, missing: createBatchCheck(storedRows) },
     memory: stores.pressure,
@@ -116,7 +116,7 @@ function startIngest(options: PipelineOptions): Stop {
   ingest.start();
   const stopping = new AbortController();
   const storeRowsOfPart = createStoreRowsOfPart({
-    stream: stores.stream,
+    stream: stores.ingestStream,
     shards: stores.shards.all,
     responses: stores.responses,
     isDeleted: stores.intake.isDeleted,

@@ -29,7 +29,7 @@ import { createWebhookStore } from './postgres/webhooks.ts';
 import { createQueryCache } from './query-cache.ts';
 import { createUnsavedReplies } from './redis/ai/unsaved-replies.ts';
 import { createErasureLog } from './redis/append-only-file.ts';
-import { createIntakeRedis, createSharedRedis, createWaitingRedis } from './redis/clients.ts';
+import { createBackgroundRedis, createIntakeRedis, createSharedRedis, createWaitingRedis } from './redis/clients.ts';
 import { createHarmlessParts } from './redis/harmless-parts.ts';
 import { createDataVersions } from './redis/intake/data-version.ts';
 import { createDefinitionStore } from './redis/intake/definitions.ts';
@@ -67,13 +67,14 @@ export interface OpenStoresOptions {
  */
 export async function openStores({ urls, settings, log, metrics }: OpenStoresOptions) {
   const intakeRedis = createIntakeRedis(urls.redis, log);
-  // Reading the streams must not wait behind the writers' batches.
+  // Reading the streams must not wait behind the writers' batches, nor behind ingest.
   const streamRedis = createSharedRedis(urls.redis, log);
+  const backgroundRedis = createBackgroundRedis(urls.redis, log);
   const sharedRedis = createSharedRedis(urls.redisJobs, log);
   const subscriberRedis = createWaitingRedis(urls.redisJobs, log);
   // Live streams read a lot when many clients reconnect at once, and ingest must not wait behind them.
   const liveRedis = createSharedRedis(urls.redis, log);
-  const redises = [intakeRedis, streamRedis, liveRedis, sharedRedis, subscriberRedis];
+  const redises = [intakeRedis, streamRedis, backgroundRedis, liveRedis, sharedRedis, subscriberRedis];
   const placement = settings.clickhouseCluster === undefined ? {} : { cluster: settings.clickhouseCluster };
   const [ownSql, ownAsynchronousSql, ownClickHouse] = [
     createPostgres(urls.postgres, { log }),
@@ -86,7 +87,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     placement,
     log,
     clickhouse: ownClickHouse,
-    openIntake: [intakeRedis, streamRedis, liveRedis].map(deferConnect),
+    openIntake: [intakeRedis, streamRedis, backgroundRedis, liveRedis].map(deferConnect),
     openJobs: [sharedRedis, subscriberRedis].map(deferConnect),
   });
   const [sql, asynchronousSql, clickhouse] = [
@@ -103,7 +104,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     atOnce: countsAtOnce({ isEmbedded: !settings.clickhouseUrls, processes: settings.workers ?? 1 }),
   });
   const mayReplicasLag = placement.cluster !== undefined || urls.clickhouse.length > 1;
-  const pressure = watchMemoryPressure(streamRedis, { shards, report: metrics.intakeMemoryUsed });
+  const pressure = watchMemoryPressure(backgroundRedis, { shards, report: metrics.intakeMemoryUsed });
   const durability = watchDurability(streamRedis, { mayLose: settings.intakeMayLose ?? false, log });
   const messages = createPubSub({ publisher: sharedRedis, subscriber: subscriberRedis, log });
   // The SDK takes a while to load, and most installations never need it.
@@ -141,8 +142,9 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     definitions: createDefinitionStore({ redis: streamRedis, shards, maxBytes: pressure.definitionBytes }),
     longestWaitMs: createLongestWait({ stream, shards }),
     mayHaveLegacyKeys: contacts.mayHaveLegacyKeys,
-    generations: createIdempotencyGenerations(streamRedis, shards),
+    generations: createIdempotencyGenerations(backgroundRedis, shards),
     stream,
+    ingestStream: createStream(backgroundRedis),
     erasureLog: createErasureLog({ redis: streamRedis, jobsRedis: sharedRedis, stream, shards }),
     responses: createResponseStore({ clickhouse, ...placement }),
     lostParts: createLostParts({ clickhouse, harmless: createHarmlessParts(streamRedis), ...placement }),

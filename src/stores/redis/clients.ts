@@ -30,6 +30,27 @@ export function createIntakeRedis(url: string, log: Log): Redis {
   );
 }
 
+/**
+ * For what nobody waits for: ingest and what measures the intake. Redis replies to a write when it has synced it, so
+ * these wait longer than the intake for its own: on a disk with slow syncs nothing may be accepted that is not stored.
+ */
+export function createBackgroundRedis(url: string, log: Log): Redis {
+  return watched(
+    new Redis(url, {
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 1,
+      commandTimeout: 10_000,
+      socketTimeout: 12_000,
+      connectTimeout,
+      maxLoadingRetryTime,
+      retryStrategy,
+      lazyConnect: true,
+    }),
+    log,
+    'background',
+  );
+}
+
 /** For limits, messages between processes and other short commands: bounded waits, no offline queue. */
 export function createSharedRedis(url: string, log: Log): Redis {
   return watched(
