@@ -244,9 +244,18 @@ export function createMetrics(processName = 'main') {
       oldest.set({ shard }, state.oldestSeconds);
       streamLength.set({ shard }, state.length);
     },
+    /** Shows nothing of the shard until its state is known again. */
+    shardUnknown(shard: number) {
+      for (const gauge of [deadLettersWaiting, lag, oldest, streamLength]) gauge.remove({ shard });
+    },
     intakeMemoryUsed(ratio: number, use: { waiting: number; idempotency: number; definitions: number; other: number }) {
       intakeMemory.set(ratio);
       for (const [name, bytes] of Object.entries(use)) intakeUse.set({ use: name }, bytes);
+    },
+    /** Shows nothing of the memory until it is measured again. */
+    intakeMemoryUnknown() {
+      intakeMemory.remove();
+      intakeUse.reset();
     },
     exportEnded: (result: 'completed' | 'failed') => exportsEnded.inc({ result }),
     surveysCached: (count: number) => actors.set(count),

@@ -58,7 +58,7 @@ export interface OpenStoresOptions {
   settings: Pick<Settings, 'intakeShards' | 'clickhouseCluster' | 'dataDir'> &
     Partial<Pick<Settings, 'uploadBucket' | 'intakeMayLose' | 'workers' | 'clickhouseUrls'>>;
   log: Log;
-  metrics: Pick<Metrics, 'committed' | 'submitted' | 'intakeMemoryUsed'>;
+  metrics: Pick<Metrics, 'committed' | 'submitted' | 'intakeMemoryUsed' | 'intakeMemoryUnknown'>;
 }
 
 /**
@@ -104,7 +104,11 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     atOnce: countsAtOnce({ isEmbedded: !settings.clickhouseUrls, processes: settings.workers ?? 1 }),
   });
   const mayReplicasLag = placement.cluster !== undefined || urls.clickhouse.length > 1;
-  const pressure = watchMemoryPressure(backgroundRedis, { shards, report: metrics.intakeMemoryUsed });
+  const pressure = watchMemoryPressure(backgroundRedis, {
+    shards,
+    report: metrics.intakeMemoryUsed,
+    reportUnknown: metrics.intakeMemoryUnknown,
+  });
   const durability = watchDurability(streamRedis, { mayLose: settings.intakeMayLose ?? false, log });
   const messages = createPubSub({ publisher: sharedRedis, subscriber: subscriberRedis, log });
   // The SDK takes a while to load, and most installations never need it.

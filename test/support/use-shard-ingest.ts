@@ -49,6 +49,7 @@ export function counting() {
         seen.rechecked += 1;
       },
       shardState: () => undefined,
+      shardUnknown: () => undefined,
     },
   };
 }

@@ -119,6 +119,7 @@ describe('a clock that is set', () => {
         rowsMissing: nothing,
         rechecked: nothing,
         shardState: nothing,
+        shardUnknown: nothing,
       },
       sink: acceptingSink(async ({ lines }) => {
         nowMs -= hourMs;

@@ -98,6 +98,15 @@ describe('the metrics for Prometheus', () => {
       assert.ok((await text()).includes(`\n${line}\n`), line);
   });
 
+  it('omit what cannot be measured any more', async () => {
+    const metrics = busyProcess('main', 0.25);
+    const gauges = /^(ingest_(lag|oldest|dead_letters_waiting)|intake_(memory|stream))\S* /m;
+    assert.match(await formatMetrics([await metrics.collect()]), gauges);
+    metrics.shardUnknown(0);
+    metrics.intakeMemoryUnknown();
+    assert.doesNotMatch(await formatMetrics([await metrics.collect()]), gauges);
+  });
+
   it('start at 0 where an alert looks for an increase, so that the first one counts', async () => {
     const text = await formatMetrics([await createMetrics().collect()]);
     for (const series of [

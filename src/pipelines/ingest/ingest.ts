@@ -22,6 +22,7 @@ import { createRetainedRowsCheck } from './retained-rows-check.ts';
 import { createRetention, type IntakeMemoryBudget } from './retention.ts';
 import { type BatchSink, createStoreBatch } from './store-batch.ts';
 import { createStoreRows, retryBackoff } from './store-rows.ts';
+import { watchShards } from './watch-shards.ts';
 
 export interface IngestDeps {
   stream: Stream;
@@ -51,7 +52,14 @@ export interface IngestDeps {
   log: Log;
   metrics: Pick<
     Metrics,
-    'inserted' | 'insertRetried' | 'deadLettered' | 'ingestFenced' | 'rowsMissing' | 'rechecked' | 'shardState'
+    | 'inserted'
+    | 'insertRetried'
+    | 'deadLettered'
+    | 'ingestFenced'
+    | 'rowsMissing'
+    | 'rechecked'
+    | 'shardState'
+    | 'shardUnknown'
   >;
 }
 
@@ -243,20 +251,7 @@ export function createIngest(deps: IngestDeps) {
     }
   };
 
-  const watch = setInterval(() => {
-    for (const shard of deps.shards)
-      void Promise.all([deps.stream.stats(shard), deps.stream.countDeadLetters(shard)]).then(
-        ([{ length, lag, oldestMs }, deadLetters]) =>
-          deps.metrics.shardState(shard.index, {
-            length,
-            lag,
-            deadLetters,
-            oldestSeconds: oldestMs === undefined ? 0 : Math.max(0, (deps.now() - oldestMs) / 1000),
-          }),
-        () => undefined,
-      );
-  }, 1000);
-  watch.unref();
+  const stopWatch = watchShards(deps);
 
   return {
     start(): void {
@@ -266,7 +261,7 @@ export function createIngest(deps: IngestDeps) {
     async stop(): Promise<void> {
       isStopping = true;
       wakeAll();
-      clearInterval(watch);
+      stopWatch();
       const timer = setTimeout(() => aborting.abort(), stopGraceMs);
       await Promise.all(loops);
       clearTimeout(timer);

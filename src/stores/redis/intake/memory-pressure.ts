@@ -40,6 +40,8 @@ export interface IntakeMemoryUse {
 export interface MemoryPressureOptions {
   shards: Shards;
   report(share: number, use: IntakeMemoryUse): void;
+  /** The server did not answer. What was measured last still decides. */
+  reportUnknown(): void;
 }
 
 const pollMs = 500;
@@ -59,7 +61,10 @@ const assumedMaxMemory = 1024 * 1024 * 1024;
 const usedKeyBytes = 5;
 
 /** Measures twice a second how full the intake's Redis is and with what, and reports it. */
-export function watchMemoryPressure(redis: Redis, { shards, report }: MemoryPressureOptions): MemoryPressure {
+export function watchMemoryPressure(
+  redis: Redis,
+  { shards, report, reportUnknown }: MemoryPressureOptions,
+): MemoryPressure {
   // 0 where the server has no bound.
   let [share, excessBytes, maxMemory] = [0, 0, 0];
   let use: IntakeMemoryUse = { waiting: 0, idempotency: 0, definitions: 0, other: 0 };
@@ -73,9 +78,15 @@ export function watchMemoryPressure(redis: Redis, { shards, report }: MemoryPres
     use = await measureUse(redis, shards, used);
     report(share, use);
   };
-  const timer = setInterval(() => void measure().catch(() => undefined), pollMs);
+  let measuring: Promise<void> | undefined;
+  const poll = (): void => {
+    measuring ??= measure()
+      .catch(reportUnknown)
+      .finally(() => (measuring = undefined));
+  };
+  const timer = setInterval(poll, pollMs);
   timer.unref();
-  void measure().catch(() => undefined);
+  poll();
   return {
     refusal: () =>
       share > refuseAboveShare

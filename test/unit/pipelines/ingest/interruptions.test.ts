@@ -19,7 +19,7 @@ const ingestOf = (stream: Partial<IngestDeps['stream']>, more: Pick<IngestDeps, 
     isDeleted: async () => false,
     name: 'test',
     now: Date.now,
-    metrics: {} as IngestDeps['metrics'],
+    metrics: { shardState: () => undefined, shardUnknown: () => undefined } as unknown as IngestDeps['metrics'],
     ...more,
   });
 
