@@ -6,11 +6,13 @@ import { connectionErrorCodes } from '../../platform/connection-errors.ts';
  */
 const unavailableReplies =
   /^(LOADING|BUSY|MISCONF|OOM|NOREPLICAS|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|EXECABORT)\b/;
+/** The client's error for a command that it has not sent, as it has no connection. */
+const notSentMessage = "Stream isn't writeable";
 /** Errors of the client when no server answers. */
 const connectionMessages = [
   'Command timed out',
   'Connection is closed.',
-  "Stream isn't writeable",
+  notSentMessage,
   'Command aborted due to connection close',
 ];
 const connectionCodes: ReadonlySet<string> = new Set([...connectionErrorCodes, 'NR_CLOSED']);
@@ -25,6 +27,10 @@ export function isRedisUnavailable(error: unknown): boolean {
     connectionMessages.some((beginning) => error.message.startsWith(beginning))
   );
 }
+
+/** Whether a command that failed was certainly not carried out: it was not sent, or Redis refused it. */
+export const wasNotCarriedOut = (error: unknown): boolean =>
+  error instanceof Error && (error.message.startsWith(notSentMessage) || unavailableReplies.test(error.message));
 
 /** Makes what awaits a command; its failure is SERVICE_UNAVAILABLE with this message. */
 export const failingWith =

@@ -1,5 +1,6 @@
-import { unavailable } from '../../../errors.ts';
+import { type Problem, unavailable } from '../../../errors.ts';
 import type { Metrics } from '../../../metrics.ts';
+import { wasNotCarriedOut } from '../errors.ts';
 import {
   type AppendCode,
   type AppendResult,
@@ -38,8 +39,16 @@ const maxBatchCharacters = 4 * 1024 * 1024;
 /** After these codes a submission is retried, and the metrics count only the final outcome. */
 const retriedCodes = new Set<AppendCode>(['STALE', 'FROZEN', 'UNKNOWN', 'CHANGED', 'LOOKUP']);
 
-/** The error of every failure: the submission may or may not be stored, and a repeat with the same key finds out. */
+/** The refusal of a submission that is not stored. */
 export const notStored = (cause: unknown) => unavailable('Responses cannot be stored durably right now', 2, cause);
+
+/** The error where Redis was given a submission and has not replied: a repeat with the same key finds out. */
+const outcomeUnknown = (cause: unknown) =>
+  unavailable(
+    'It is not known whether the response was stored: a repeat is safe only with the same Idempotency-Key or responseId',
+    2,
+    cause,
+  );
 
 /**
  * One shard's queue, which makes the group commit: while a batch is being stored, later submissions gather for the
@@ -76,6 +85,7 @@ export function createShardQueue({ append, shard, metrics, memory }: ShardQueueD
     const startedAt = performance.now();
     let encoded: EncodedBatch;
     let results: string[];
+    let isSent = false;
     try {
       encoded = encodeBatch(batch);
       const limits = {
@@ -85,10 +95,12 @@ export function createShardQueue({ append, shard, metrics, memory }: ShardQueueD
         maxPendingBytesPerSurvey: memory.maxPendingBytesPerSurvey(),
         maxLargeBytesPerCaller: memory.sliceBytes(),
       };
+      isSent = true;
       results = await append(shard, limits, encoded.fields);
     } catch (error) {
+      rejectAll(batch, isSent && !wasNotCarriedOut(error) ? outcomeUnknown(error) : notStored(error));
       // Submissions that arrived meanwhile are refused too, since the next batch would take as long to fail.
-      rejectAll([...batch, ...waiting.splice(0)], error);
+      rejectAll(waiting.splice(0), notStored(error));
       return sendNext();
     }
     const tookSeconds = (performance.now() - startedAt) / 1000;
@@ -98,7 +110,7 @@ export function createShardQueue({ append, shard, metrics, memory }: ShardQueueD
       encoded.resolveAll(results, report);
       metrics.committed(batch.length, tookSeconds);
     } catch (error) {
-      rejectAll(batch, error);
+      rejectAll(batch, outcomeUnknown(error));
     }
   };
 
@@ -122,7 +134,6 @@ function batchSize(waiting: readonly QueuedSubmission[], most: number): number {
   return count;
 }
 
-function rejectAll(items: readonly QueuedSubmission[], error: unknown): void {
-  const problem = notStored(error);
+function rejectAll(items: readonly QueuedSubmission[], problem: Problem): void {
   for (const item of items) item.reject(problem);
 }

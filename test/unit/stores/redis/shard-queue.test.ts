@@ -12,15 +12,15 @@ const surveyId = newId();
 const whole = (): IntakeSubmission =>
   appendix(surveyId, { caller: 'somebody', responseId: newResponseId(), row: '[]' });
 
-/** A store that accepts everything. */
-function intakeWith(committed: IntakeDeps['metrics']['committed']) {
-  const redis = {
-    defineCommand: () => undefined,
-    appendBatch: async (...fields: unknown[]) => {
-      await nextTick();
-      return [`60000 ${fields.at(-3)}`];
-    },
-  };
+/** A store that accepts everything, unless said otherwise. */
+function intakeWith(
+  committed: IntakeDeps['metrics']['committed'],
+  appendBatch = async (...fields: unknown[]): Promise<string[]> => {
+    await nextTick();
+    return [`60000 ${fields.at(-3)}`];
+  },
+) {
+  const redis = { defineCommand: () => undefined, appendBatch };
   return createIntake({
     redis: redis as unknown as Redis,
     shards: createShards(1),
@@ -38,6 +38,29 @@ it('a submission that cannot be encoded is refused, and those after it are accep
   };
   await assert.rejects(append(unspeakable), { code: 'SERVICE_UNAVAILABLE' });
   assert.equal((await append(whole())).code, 'ACCEPTED');
+});
+
+it('what Redis got and did not reply to may be stored, and is not said to be refused', async () => {
+  const unknown = /^It is not known whether the response was stored: .* Idempotency-Key or responseId$/;
+  const refused = /^Responses cannot be stored durably right now$/;
+  for (const [failure, message] of [
+    ['Command timed out', unknown],
+    ['Connection is closed.', unknown],
+    ["Stream isn't writeable and enableOfflineQueue options is false", refused],
+    ["OOM command not allowed when used memory > 'maxmemory'.", refused],
+    ['MISCONF Errors writing to the AOF file', refused],
+  ] as const) {
+    let fail = (): void => undefined;
+    const { append } = intakeWith(
+      () => undefined,
+      () => new Promise((_resolve, reject) => (fail = () => reject(new Error(failure)))),
+    );
+    const sent = assert.rejects(append(whole()), { code: 'SERVICE_UNAVAILABLE', message });
+    await nextTick();
+    const waiting = assert.rejects(append(whole()), { code: 'SERVICE_UNAVAILABLE', message: refused });
+    fail();
+    await Promise.all([sent, waiting]);
+  }
 });
 
 it('a failure of the metrics stops no submission', async () => {
