@@ -98,10 +98,10 @@ export function createIngest(deps: IngestDeps) {
   let loops: Promise<void>[] = [];
 
   const run = async (shard: Shard): Promise<void> => {
-    // Kept across failures, from which they learn how much to read at once.
-    const readers = {
+    const kept: KeptState = {
       storing: createBatchReader(deps.stream, shard),
       forwarding: createBatchReader(deps.stream, shard),
+      isBatchUnderWay: false,
     };
     let usedFence: number | undefined;
     while (!isStopping) {
@@ -115,7 +115,7 @@ export function createIngest(deps: IngestDeps) {
         }
         usedFence = owner?.fence ?? usedFence;
         if (!owner) await sleep(renewMs);
-        else await work(owner, readers);
+        else await work(owner, kept);
       } catch (error) {
         if (error instanceof FencedError) deps.metrics.ingestFenced();
         else if (!isStopping)
@@ -135,16 +135,16 @@ export function createIngest(deps: IngestDeps) {
     await sleep(2 * renewMs);
   };
 
-  const work = async (owner: ShardLease, readers: Readers): Promise<void> => {
+  const work = async (owner: ShardLease, kept: KeptState): Promise<void> => {
     const lease = keepLease({ ...deps, owner, leaseMs, renewMs, stallMs });
     try {
-      await workUnder(lease, owner, readers);
+      await workUnder(lease, owner, kept);
     } finally {
       await lease.stop();
     }
   };
 
-  const workUnder = async (lease: Lease, owner: ShardLease, readers: Readers): Promise<void> => {
+  const workUnder = async (lease: Lease, owner: ShardLease, kept: KeptState): Promise<void> => {
     const { storedRows } = deps;
     const lossDetector =
       storedRows &&
@@ -158,7 +158,7 @@ export function createIngest(deps: IngestDeps) {
     const held: OwnedShard = {
       owner,
       lease,
-      readers,
+      kept,
       lossDetector,
       handOver: createHandOver(),
       stored: await deps.stream.acknowledged(owner.shard),
@@ -174,12 +174,12 @@ export function createIngest(deps: IngestDeps) {
 
   /** Stores batch after batch, until the shard is lost or the service stops. */
   const storeBatches = async (held: OwnedShard): Promise<void> => {
-    const { owner, lease, readers } = held;
+    const { owner, lease, kept } = held;
     const retention = createRetention({ ...deps, shard: owner.shard });
     while (!isStopping && !held.isLost) {
       lease.assertHeld();
       const startedAt = performance.now();
-      const { entries, isFull } = await readers.storing.next(held.stored);
+      const { entries, isFull } = await kept.storing.next(held.stored);
       lease.reportProgress();
       const last = entries.at(-1);
       if (!last) {
@@ -189,11 +189,14 @@ export function createIngest(deps: IngestDeps) {
       }
       const rows = entries.reduce((sum, entry) => sum + entry.count, 0);
       if (rows > 0) {
-        const keys = await store({ owner, lease, entries });
+        const mayBeStored = kept.isBatchUnderWay;
+        kept.isBatchUnderWay = true;
+        const keys = await store({ owner, lease, entries, mayBeStored });
         held.lossDetector?.add(keys, entries);
         if (!(await deps.stream.markStored(owner, last.id, surveyIdsOf(entries)))) throw new FencedError();
       }
       if (!(await deps.stream.acknowledge(owner, entries))) throw new FencedError();
+      kept.isBatchUnderWay = false;
       held.handOver.add(held.stored, entries);
       held.stored = last.id;
       retention.add(entries);
@@ -205,7 +208,7 @@ export function createIngest(deps: IngestDeps) {
 
   /** Forwards what is stored; after a start or a delay it reads the stream itself. */
   const forwardStored = async (held: OwnedShard): Promise<void> => {
-    const { owner, readers } = held;
+    const { owner, kept } = held;
     let position = await deps.stream.dispatched(owner.shard);
     while (!isStopping && !held.isLost) {
       if (isAtOrAfter(position, held.stored)) {
@@ -213,7 +216,7 @@ export function createIngest(deps: IngestDeps) {
         continue;
       }
       const inMemory = held.handOver.takeAfter(position);
-      const entries = inMemory.length > 0 ? inMemory : (await readers.forwarding.next(position, held.stored)).entries;
+      const entries = inMemory.length > 0 ? inMemory : (await kept.forwarding.next(position, held.stored)).entries;
       const last = entries.at(-1)?.id ?? held.stored;
       await retryForward(held, () => deps.forward(entries));
       if (!(await deps.stream.markDispatched(owner, last))) throw new FencedError();
@@ -269,16 +272,20 @@ export function createIngest(deps: IngestDeps) {
   };
 }
 
-interface Readers {
+/** What is kept of a shard across failures. */
+interface KeptState {
+  /** The readers learn from failures how much to read at once. */
   storing: BatchReader;
   forwarding: BatchReader;
+  /** Whether a batch was begun and not acknowledged: its rows may be there. */
+  isBatchUnderWay: boolean;
 }
 
 /** A shard and what its owner knows of it. */
 interface OwnedShard {
   owner: ShardLease;
   lease: Lease;
-  readers: Readers;
+  kept: KeptState;
   lossDetector: LossDetector | undefined;
   /** Holds the entries that are stored and not forwarded yet, as far as they fit. */
   handOver: HandOver;

@@ -1,19 +1,18 @@
 import type { Metrics } from '../../metrics.ts';
 import { backoffMs } from '../../platform/backoff.ts';
+import { getsLonger } from '../../stores/clickhouse/write/insert-timeout.ts';
 import type { ShardLease, StreamEntry } from '../../stores/redis/intake/stream.ts';
 import { type BatchKeys, batchKeysOf } from './batch-check.ts';
 import { type BatchPart, linesOf } from './batch-lines.ts';
 import type { Lease } from './lease.ts';
-import { type RowSink, retryBackoff, type StoreRows, type StoreRowsDeps } from './store-rows.ts';
+import { type RowSink, retryBackoff, type StoredRowsCheck, type StoreRows, type StoreRowsDeps } from './store-rows.ts';
 
 /**
  * The part of ClickHouse that ingest needs. Rows may be inserted repeatedly: one of each version of a response is kept.
  */
-export interface BatchSink extends RowSink {
-  /** Stores idempotency records, one line each; may be repeated. */
-  insertRecords(lines: Buffer, signal: AbortSignal): Promise<void>;
-  /** Those of the lines that ClickHouse lacks; undefined if it holds all. Rejects while it cannot be asked. */
-  missing(lines: Buffer, keys?: BatchKeys): Promise<BatchPart | undefined>;
+export interface BatchSink extends RowSink, StoredRowsCheck {
+  /** Stores idempotency records, one line each; may be repeated. `attempt`: the number of previous attempts. */
+  insertRecords(lines: Buffer, options: { attempt: number; signal: AbortSignal }): Promise<void>;
 }
 
 export interface StoreBatchDeps extends Pick<StoreRowsDeps, 'log' | 'sleep' | 'abortSignal'> {
@@ -26,6 +25,8 @@ export interface BatchToStore {
   owner: ShardLease;
   lease: Lease;
   entries: readonly StreamEntry[];
+  /** Whether rows of it may have been inserted before: then only those are that are not there. */
+  mayBeStored?: boolean;
 }
 
 /**
@@ -34,7 +35,7 @@ export interface BatchToStore {
  * to an insert is not trusted: a server that fails between two steps may confirm what it has not stored.
  */
 export function createStoreBatch({ sink, storeRows, log, metrics, sleep, abortSignal }: StoreBatchDeps) {
-  return async ({ owner, lease, entries }: BatchToStore): Promise<BatchKeys> => {
+  return async ({ owner, lease, entries, mayBeStored = false }: BatchToStore): Promise<BatchKeys> => {
     const shard = owner.shard.index;
     const codeColumns = Math.max(0, ...entries.map((entry) => entry.codeColumns));
     /** Rows that ClickHouse cannot read. */
@@ -47,7 +48,9 @@ export function createStoreBatch({ sink, storeRows, log, metrics, sleep, abortSi
       for (let attempt = 0; !abortSignal.aborted; attempt += 1) {
         lease.assertHeld();
         try {
-          return excludeLines(await sink.missing(lines, keys), deadLetterLines);
+          const absent = await sink.missing(lines, keys);
+          lease.reportProgress();
+          return excludeLines(absent, deadLetterLines);
         } catch (error) {
           log.warn({ err: error, attempt, shard }, 'could not verify that a batch is stored, will retry');
           await waitBefore(attempt);
@@ -64,10 +67,13 @@ export function createStoreBatch({ sink, storeRows, log, metrics, sleep, abortSi
       for (let attempt = 0; records.length > 0 && !abortSignal.aborted; attempt += 1) {
         lease.assertHeld();
         try {
-          return await sink.insertRecords(linesOf(records), abortSignal);
+          await sink.insertRecords(linesOf(records), { attempt, signal: abortSignal });
+          return lease.reportProgress();
         } catch (error) {
           metrics.insertRetried();
           log.warn({ err: error, attempt, shard }, 'idempotency records were not stored yet');
+          // As for rows: a server that answers may take longer for the next attempt.
+          if (getsLonger(attempt)) await sink.missing(lines, keys).then(lease.reportProgress, () => undefined);
           await waitBefore(attempt);
         }
       }
@@ -77,7 +83,7 @@ export function createStoreBatch({ sink, storeRows, log, metrics, sleep, abortSi
     const keys = batchKeysOf(lines);
     const rows = entries.reduce((sum, entry) => sum + entry.count, 0);
     await storeRecords();
-    let left: BatchPart | undefined = { lines, rows };
+    let left: BatchPart | undefined = mayBeStored ? await missing(lines) : { lines, rows };
     for (let round = 0; left; round += 1) {
       if (round > 0) {
         metrics.rowsMissing(left.rows);

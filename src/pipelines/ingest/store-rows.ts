@@ -2,7 +2,9 @@ import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { backoffMs } from '../../platform/backoff.ts';
 import type { InsertOutcome } from '../../stores/clickhouse/write/insert.ts';
+import { getsLonger } from '../../stores/clickhouse/write/insert-timeout.ts';
 import type { ShardLease, Stream } from '../../stores/redis/intake/stream.ts';
+import type { BatchKeys } from './batch-check.ts';
 import { type BatchPart, splitLines } from './batch-lines.ts';
 import { FencedError, type Lease } from './lease.ts';
 
@@ -16,8 +18,13 @@ export interface RowSink {
   }): Promise<InsertOutcome>;
 }
 
+export interface StoredRowsCheck {
+  /** Those of the lines that ClickHouse lacks; undefined if it holds all. Rejects while it cannot be asked. */
+  missing(lines: Buffer, keys?: BatchKeys): Promise<BatchPart | undefined>;
+}
+
 export interface StoreRowsDeps {
-  sink: RowSink;
+  sink: RowSink & StoredRowsCheck;
   stream: Pick<Stream, 'addDeadLetter'>;
   log: Log;
   metrics: Pick<Metrics, 'inserted' | 'insertRetried' | 'deadLettered'>;
@@ -57,24 +64,45 @@ export function createStoreRows({ sink, stream, log, metrics, sleep, abortSignal
     const shard = owner.shard.index;
     const deadLetterLines = new Set<string>();
 
-    const store = async (piece: BatchPart): Promise<void> => {
-      const { lines, rows } = piece;
+    /**
+     * What is still to be inserted of a piece whose insert took too long: ClickHouse may have stored it all the same.
+     * That it answers counts as progress while the next attempt gets more time. After the longest one it does not, since
+     * another process may be able to insert.
+     */
+    const leftAfterTimeout = async (piece: BatchPart, attempt: number): Promise<BatchPart | undefined> => {
+      try {
+        const left = await sink.missing(piece.lines);
+        if (getsLonger(attempt)) lease.reportProgress();
+        return left;
+      } catch {
+        return piece;
+      }
+    };
+
+    const store = async (whole: BatchPart): Promise<void> => {
+      let piece = whole;
       let tooLarge = 0;
       for (let attempt = 0; !abortSignal.aborted && attempt < maxAttempts; attempt += 1) {
         lease.assertHeld();
+        const { lines, rows } = piece;
         const startedAt = performance.now();
         const outcome = await sink.insertBatch({ lines, rows, codeColumns, attempt, signal: abortSignal });
         // A refusal is progress too: it depends on the rows alone, so another owner would come no further.
         if (outcome.kind !== 'retry') lease.reportProgress();
         if (outcome.kind === 'stored') return metrics.inserted(rows, (performance.now() - startedAt) / 1000);
         if (outcome.kind === 'refused')
-          return piece.rows === 1 ? moveToDeadLetters(piece, outcome.reason) : storeInHalves(piece);
+          return rows === 1 ? moveToDeadLetters(piece, outcome.reason) : storeInHalves(piece);
         metrics.insertRetried();
         log.warn({ reason: outcome.reason, attempt, rows, shard }, 'a batch was not stored yet');
         tooLarge = outcome.isTooLarge ? tooLarge + 1 : 0;
         if (tooLarge >= maxTooLargeRefusals && rows > minRowsToHalve) {
           log.warn({ rows, shard }, 'a batch exceeds the memory of ClickHouse: inserting it in halves');
           return storeInHalves(piece);
+        }
+        if (outcome.isTimeout) {
+          const left = await leftAfterTimeout(piece, attempt);
+          if (!left) return metrics.inserted(rows, (performance.now() - startedAt) / 1000);
+          piece = left;
         }
         await sleep(backoffMs(attempt, retryBackoff));
       }

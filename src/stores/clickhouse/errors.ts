@@ -157,10 +157,14 @@ export function isOutOfMemory(error: unknown): boolean {
   return error instanceof Problem && error.cause instanceof ClickHouseError && memoryTypes.has(error.cause.type ?? '');
 }
 
+/** Whether a problem was caused by a call that took longer than it may. */
+export const isCallTimeout = (error: unknown): boolean =>
+  error instanceof Problem && error.cause instanceof CallTimeout;
+
 /** Whether a problem was caused by a query that met its limit of time or memory, at a server that answers. */
 export function isQueryLimit(error: unknown): boolean {
   if (!(error instanceof Problem)) return false;
   const { cause } = error;
   const isTooLong = cause instanceof ClickHouseError && timeTypes.has(cause.type ?? '');
-  return isTooLong || cause instanceof CallTimeout || isOutOfMemory(error);
+  return isTooLong || isCallTimeout(error) || isOutOfMemory(error);
 }

@@ -1,6 +1,7 @@
 import { numberOfOutcome, type Outcome, outcomeOfNumber } from '../../../domain/outcome.ts';
 import type { ClickHouse } from '../client.ts';
 import { sqlString } from '../sql-literals.ts';
+import { insertTimeoutMs } from './insert-timeout.ts';
 
 /** Record of a submission that was accepted under an idempotency key or a response id. */
 export interface IdempotencyRecord {
@@ -19,7 +20,6 @@ export interface IdempotencyRecord {
   reply: string;
 }
 
-const insertTimeoutMs = 15_000;
 /** Short, as a respondent waits for it. */
 const findTimeoutMs = 4000;
 
@@ -42,12 +42,12 @@ export function encodeRecord({
 export function createIdempotencyRecords(clickhouse: ClickHouse) {
   const table = clickhouse.table('idempotency_records');
   return {
-    /** Inserts lines of records; repeating it changes nothing. */
-    insert: (lines: Buffer, signal?: AbortSignal): Promise<void> =>
+    /** Inserts lines of records; repeating it changes nothing. `attempt`: the number of previous attempts. */
+    insert: (lines: Buffer, { attempt = 0, signal }: { attempt?: number; signal?: AbortSignal } = {}): Promise<void> =>
       clickhouse.insert(
         `INSERT INTO ${table} (hash, version, digest, survey_id, submitted_at, is_complete, reply) SETTINGS input_format_json_compact_allow_variable_number_of_columns = 1, insert_deduplicate = 0, async_insert = 0, max_partitions_per_insert_block = 0 FORMAT JSONCompactEachRow`,
         [lines],
-        { timeoutMs: insertTimeoutMs, ...(signal && { signal }) },
+        { timeoutMs: insertTimeoutMs(attempt), ...(signal && { signal }) },
       ),
 
     /** The records of these hashes, in order of hash and version. */

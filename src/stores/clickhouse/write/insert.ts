@@ -1,10 +1,11 @@
 import { codeColumn, responseColumns } from '../../../domain/response-row.ts';
 import { Problem } from '../../../errors.ts';
 import type { ClickHouse } from '../client.ts';
-import { isMalformed, isMissingColumn, isOutOfMemory } from '../errors.ts';
+import { isCallTimeout, isMalformed, isMissingColumn, isOutOfMemory } from '../errors.ts';
 import type { CodeColumns } from '../schema/code-columns.ts';
 import type { Placement } from '../schema/placement.ts';
 import { sqlInteger } from '../sql-literals.ts';
+import { insertTimeoutMs } from './insert-timeout.ts';
 
 export interface Batch {
   /** Lines of JSONCompactEachRow (see domain/response-row.ts), separated by newlines. */
@@ -24,12 +25,10 @@ export type InsertOutcome =
   | { kind: 'refused'; reason: string }
   /**
    * ClickHouse is unavailable or overloaded; the batch may have been stored. `isTooLarge`: it lacks memory for so many
-   * rows.
+   * rows. `isTimeout`: it took longer than the attempt may, and may go on with it.
    */
-  | { kind: 'retry'; reason: string; isTooLarge?: boolean };
+  | { kind: 'retry'; reason: string; isTooLarge?: boolean; isTimeout?: boolean };
 
-/** A first attempt that takes longer is probably on a dead connection. Later attempts get more time. */
-const [firstTimeoutMs, maxTimeoutMs] = [10_000, 60_000];
 /** All rows of a batch are one block, so that they become visible at once. */
 const maxRowsPerBlock = 1_000_000;
 
@@ -52,7 +51,7 @@ export function createInsert(clickhouse: ClickHouse, columns: CodeColumns, { clu
       'precise_float_parsing = 1',
       ...(cluster === undefined ? [] : ['distributed_foreground_insert = 1']),
     ];
-    const timeoutMs = Math.min(maxTimeoutMs, firstTimeoutMs * 2 ** Math.min(attempt, 3));
+    const timeoutMs = insertTimeoutMs(attempt);
     try {
       await columns.ensure(codeColumns);
       const body = Buffer.isBuffer(lines) ? [lines] : withNewlines(lines);
@@ -62,7 +61,12 @@ export function createInsert(clickhouse: ClickHouse, columns: CodeColumns, { clu
     } catch (error) {
       if (isMissingColumn(error)) columns.forget();
       if (isMalformed(error)) return { kind: 'refused', reason: reasonOf(error) };
-      return { kind: 'retry', reason: reasonOf(error), ...(isOutOfMemory(error) && { isTooLarge: true }) };
+      return {
+        kind: 'retry',
+        reason: reasonOf(error),
+        ...(isOutOfMemory(error) && { isTooLarge: true }),
+        ...(isCallTimeout(error) && { isTimeout: true }),
+      };
     }
   };
 }

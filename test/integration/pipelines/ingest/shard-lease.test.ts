@@ -94,13 +94,18 @@ describe('the ingest of a shard', () => {
     let inserts = 0;
     let isBroken = false;
     const acknowledgements: (readonly [last: string | undefined, isWritten: boolean])[] = [];
+    const stored = new Set<string>();
     const ingest = start(shard, {
       metrics,
-      sink: taking(async () => {
-        inserts += 1;
-        if (inserts === 2) await new Promise<void>((resolve) => (letGo = resolve));
-        return { kind: 'stored' };
-      }),
+      sink: {
+        ...taking(async ({ lines }) => {
+          inserts += 1;
+          if (inserts === 2) await new Promise<void>((resolve) => (letGo = resolve));
+          stored.add(String(lines));
+          return { kind: 'stored' };
+        }),
+        missing: async (lines) => (stored.has(String(lines)) ? undefined : { lines, rows: 1 }),
+      },
       stream: {
         ...stream,
         acknowledge: async (lease, entries) => {

@@ -3,12 +3,16 @@ import { describe, it } from 'node:test';
 import { createLog } from '../../../../src/log.ts';
 import { createIngest, type IngestDeps } from '../../../../src/pipelines/ingest/ingest.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { acceptingSink, noMemoryPressure } from '../../../support/intake.ts';
+import { acceptingSink, noMemoryPressure, streamEntry } from '../../../support/intake.ts';
+import { counting } from '../../../support/use-shard-ingest.ts';
 
 const shards = Array.from({ length: 16 }, (_, index) => ({ index, prefix: `{s${index}}:`, stream: `{s${index}}:s` }));
 
 /** An ingest whose intake does what the test says; the test names the calls that it makes. */
-const ingestOf = (stream: Partial<IngestDeps['stream']>, more: Pick<IngestDeps, 'shards' | 'log'>) =>
+const ingestOf = (
+  stream: Partial<IngestDeps['stream']>,
+  more: Pick<IngestDeps, 'shards' | 'log'> & Partial<IngestDeps>,
+) =>
   createIngest({
     stream: stream as IngestDeps['stream'],
     sink: acceptingSink(),
@@ -86,5 +90,51 @@ describe('interruptions of ingest', () => {
     const before = leased;
     test.mock.timers.tick(20_000);
     assert.equal(leased, before);
+  });
+
+  it('by an insert that outlasts the lease do not have its rows inserted again', async () => {
+    let [endsAtMs, fence, inserts, fenced, acknowledged] = [0, 0, 0, 0, '0-0'];
+    const isOwner = async (owner: { fence: number }) => owner.fence === fence && performance.now() < endsAtMs;
+    const stream: Partial<IngestDeps['stream']> = {
+      lease: async (shard, name, leaseMs) => {
+        if (performance.now() >= endsAtMs) fence += 1;
+        endsAtMs = performance.now() + leaseMs;
+        return { shard, name, fence };
+      },
+      acknowledged: async () => acknowledged,
+      dispatched: async () => acknowledged,
+      readAfter: async (_shard, after) => (after === '0-0' ? [streamEntry('1-0')] : []),
+      markStored: isOwner,
+      acknowledge: async (owner, entries) => {
+        if (!(await isOwner(owner))) return false;
+        acknowledged = entries.at(-1)?.id ?? '';
+        return true;
+      },
+      markDispatched: isOwner,
+      trim: async () => undefined,
+      release: async () => true,
+      stats: async () => ({ length: 0, lag: 0, oldestMs: undefined }),
+      countDeadLetters: async () => 0,
+    };
+    const ingest = ingestOf(stream, {
+      shards: shards.slice(0, 1),
+      log: createLog('silent'),
+      leaseMs: 200,
+      stallMs: 300,
+      sink: acceptingSink(async () => {
+        inserts += 1;
+        await eventually(() => assert.ok(performance.now() > endsAtMs));
+        return { kind: 'stored' };
+      }),
+      metrics: { ...counting().metrics, ingestFenced: () => (fenced += 1) },
+    });
+    ingest.start();
+    try {
+      await eventually(() => assert.equal(acknowledged, '1-0'));
+    } finally {
+      await ingest.stop();
+    }
+    assert.ok(fenced >= 1);
+    assert.equal(inserts, 1);
   });
 });

@@ -24,6 +24,7 @@ describe('the rows of a batch', () => {
           await setImmediate();
           return { kind: 'refused', reason: 'cannot be read' };
         },
+        missing: async () => assert.fail('no insert took too long'),
       },
       stream: {
         addDeadLetter: async (_lease, _reason, rows) => {
