@@ -152,7 +152,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     erasureLog: createErasureLog({ redis: streamRedis, jobsRedis: sharedRedis, stream, shards }),
     responses: createResponseStore({ clickhouse, ...placement }),
     lostParts: createLostParts({ clickhouse, harmless: createHarmlessParts(streamRedis), ...placement }),
-    idempotencyRecords: createIdempotencyRecords(clickhouse),
+    idempotencyRecords: createIdempotencyRecords(clickhouse, placement),
     totals,
     queryCache: createQueryCache({
       totals,

@@ -1,5 +1,6 @@
 import { numberOfOutcome, type Outcome, outcomeOfNumber } from '../../../domain/outcome.ts';
 import type { ClickHouse } from '../client.ts';
+import type { Placement } from '../schema/placement.ts';
 import { sqlString } from '../sql-literals.ts';
 import { insertTimeoutMs } from './insert-timeout.ts';
 
@@ -39,13 +40,21 @@ export function encodeRecord({
 }
 
 /** Idempotency records of three days. The intake keeps them for an hour, and only their keys for longer. */
-export function createIdempotencyRecords(clickhouse: ClickHouse) {
+export function createIdempotencyRecords(clickhouse: ClickHouse, { cluster }: Placement = {}) {
   const table = clickhouse.table('idempotency_records');
+  const insertSettings = [
+    'input_format_json_compact_allow_variable_number_of_columns = 1',
+    'insert_deduplicate = 0',
+    'async_insert = 0',
+    'max_partitions_per_insert_block = 0',
+    // Otherwise the server confirms what waits in its own queue only, and may be lost with it.
+    ...(cluster === undefined ? [] : ['distributed_foreground_insert = 1']),
+  ].join(', ');
   return {
     /** Inserts lines of records; repeating it changes nothing. `attempt`: the number of previous attempts. */
     insert: (lines: Buffer, { attempt = 0, signal }: { attempt?: number; signal?: AbortSignal } = {}): Promise<void> =>
       clickhouse.insert(
-        `INSERT INTO ${table} (hash, version, digest, survey_id, submitted_at, is_complete, reply) SETTINGS input_format_json_compact_allow_variable_number_of_columns = 1, insert_deduplicate = 0, async_insert = 0, max_partitions_per_insert_block = 0 FORMAT JSONCompactEachRow`,
+        `INSERT INTO ${table} (hash, version, digest, survey_id, submitted_at, is_complete, reply) SETTINGS ${insertSettings} FORMAT JSONCompactEachRow`,
         [lines],
         { timeoutMs: insertTimeoutMs(attempt), ...(signal && { signal }) },
       ),

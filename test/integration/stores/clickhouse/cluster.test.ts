@@ -10,6 +10,7 @@ import { createTotalsStore } from '../../../../src/stores/clickhouse/counts/tota
 import { createResponseStore } from '../../../../src/stores/clickhouse/responses.ts';
 import { migrateClickHouse } from '../../../../src/stores/clickhouse/schema/migrate.ts';
 import { sqlString } from '../../../../src/stores/clickhouse/sql-literals.ts';
+import { createIdempotencyRecords } from '../../../../src/stores/clickhouse/write/idempotency-records.ts';
 import { eraseAllDeleted } from '../../../support/erase-all-deleted.ts';
 import { type ResponseDatabase, responseLine, useResponseDatabase } from '../../../support/response-database.ts';
 
@@ -150,6 +151,15 @@ test('on a cluster annotations are stored before the reply, on the server that h
   assert.match(
     removal,
     /^ALTER TABLE \S+findings_local ON CLUSTER c \(?DELETE WHERE .*IN \(SELECT survey_id, response_id FROM \S+responses_local WHERE is_deleted = 1\)/,
+  );
+});
+
+test('on a cluster idempotency records are stored before the reply, on the server of their hash', async () => {
+  const { clickhouse, statements } = recordStatements();
+  await createIdempotencyRecords(clickhouse, { cluster: 'c' }).insert(Buffer.from('[]'));
+  assert.match(
+    await formatted(statements[0] ?? ''),
+    /^INSERT INTO \S+\.idempotency_records .*distributed_foreground_insert = 1/s,
   );
 });
 
