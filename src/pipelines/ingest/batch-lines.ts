@@ -18,6 +18,10 @@ export function linesOf(entries: readonly Pick<StreamEntry, 'count' | 'rows'>[])
   return Buffer.concat(parts);
 }
 
+/** The idempotency records of all entries, one line each; empty where there are none. */
+export const recordLinesOf = (entries: readonly Pick<StreamEntry, 'records'>[]): Buffer =>
+  linesOf(entries.map(({ records }) => ({ count: records.length, rows: records })));
+
 /** The surveys of all rows, once each. */
 export const surveyIdsOf = (entries: readonly StreamEntry[]): string[] => [
   ...new Set(entries.flatMap(({ surveyIds }) => surveyIds)),

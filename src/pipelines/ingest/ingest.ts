@@ -153,6 +153,7 @@ export function createIngest(deps: IngestDeps) {
         storedRows,
         retainedRowsCheck,
         storeRows,
+        abortSignal: aborting.signal,
         isEnded: () => isStopping || held.isLost,
       });
     const held: OwnedShard = {

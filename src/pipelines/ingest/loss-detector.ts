@@ -1,13 +1,15 @@
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { StoredRows } from '../../stores/clickhouse/read/stored-rows.ts';
-import { compareIds, idBefore } from '../../stores/redis/intake/entry-id.ts';
+import { addedAtMs, compareIds, idBefore } from '../../stores/redis/intake/entry-id.ts';
 import type { ShardLease, Stream, StreamEntry } from '../../stores/redis/intake/stream.ts';
 import type { BatchKeys } from './batch-check.ts';
+import { recordLinesOf } from './batch-lines.ts';
 import type { Lease } from './lease.ts';
 import { bucketMs, createRecentRows, type EntrySpan, type LackedRows, type Suspect } from './recent-rows.ts';
 import type { RetainedRowsCheck } from './retained-rows-check.ts';
 import { maxRetentionMs } from './retention.ts';
+import type { BatchSink } from './store-batch.ts';
 import type { StoreRows } from './store-rows.ts';
 
 export interface LossDetectorDeps {
@@ -15,6 +17,9 @@ export interface LossDetectorDeps {
   storedRows: StoredRows;
   retainedRowsCheck: RetainedRowsCheck;
   storeRows: StoreRows;
+  sink: Pick<BatchSink, 'insertRecords'>;
+  /** Aborted when the service stops and may not wait any longer. */
+  abortSignal: AbortSignal;
   /** Whether a survey was deleted, so that its rows are not missing. */
   isDeleted(surveyId: string): Promise<boolean>;
   /** Whether the service stops or the shard was lost, so that a check under way ends with its present batch. */
@@ -26,6 +31,8 @@ export interface LossDetectorDeps {
 
 /** Reported start times of the same server differ by less than this. */
 const startToleranceMs = 1500;
+/** The clocks of Redis and ClickHouse are supposed to differ by less than this. */
+const clockToleranceMs = 60_000;
 /** An insert that fails more often is left to the next check, which then knows what was deleted meanwhile. */
 const maxAttempts = 5;
 /** Surveys that a line of log names. */
@@ -35,13 +42,16 @@ const maxNamedSurveys = 20;
  * Checks that ClickHouse still holds what it held: rows of the last minutes by sums, and all rows that the stream still
  * keeps, by ids, after each start of this process or of ClickHouse, after a check that failed, and after one that found
  * rows missing. Missing rows are stored again, counted, and logged as an error; where the stream no longer keeps them, as
- * when the intake needed the memory, the error says that they may be lost.
+ * when the intake needed the memory, the error says that they may be lost. Idempotency records of entries from before
+ * ClickHouse was started are stored again too.
  */
 export function createLossDetector({
   stream,
   storedRows,
   retainedRowsCheck,
   storeRows,
+  sink,
+  abortSignal,
   isDeleted,
   isEnded,
   now,
@@ -60,17 +70,22 @@ export function createLossDetector({
     if (isEnded()) throw new Error('the check of stored rows ended early');
   };
 
-  /** Stores again what is missing; returns the number of rows. */
+  /**
+   * Stores again what is missing; returns the number of rows. Idempotency records that ClickHouse may have lost when it
+   * ended are stored again without a look, which changes nothing where they are there.
+   */
   const checkEntries = async (
     owner: ShardLease,
     lease: Lease,
-    span: { after: string; until: string },
+    { recordsBeforeMs, ...span }: { after: string; until: string; recordsBeforeMs: number },
   ): Promise<number> => {
     assertNotEnded();
     const shard = owner.shard.index;
     let missingRows = 0;
-    for await (const { missing } of retainedRowsCheck.missing(owner.shard, span)) {
+    for await (const { entries, missing } of retainedRowsCheck.missing(owner.shard, span)) {
       lease.assertHeld();
+      const records = recordLinesOf(entries.filter(({ id }) => addedAtMs(id) < recordsBeforeMs));
+      if (records.length > 0) await sink.insertRecords(records, { attempt: 0, signal: abortSignal });
       if (missing) {
         missingRows += missing.rows;
         metrics.rowsMissing(missing.rows);
@@ -146,12 +161,17 @@ export function createLossDetector({
       try {
         const suspects = await recent.suspects(now());
         for (const { firstEntry, lastEntry } of mergeSpans(suspects))
-          missingRows += await checkEntries(owner, lease, { after: idBefore(firstEntry), until: lastEntry });
+          missingRows += await checkEntries(owner, lease, {
+            after: idBefore(firstEntry),
+            until: lastEntry,
+            recordsBeforeMs: 0,
+          });
         isLost = await reportLost(owner, suspects);
       } finally {
         if (isRestarted) {
           const after = await stream.acknowledgedBefore(owner.shard, maxRetentionMs);
-          missingRows += await checkEntries(owner, lease, { after, until: stored });
+          const recordsBeforeMs = startedAtMs + clockToleranceMs;
+          missingRows += await checkEntries(owner, lease, { after, until: stored, recordsBeforeMs });
         }
       }
       // The reply to an insert is not trusted: the next check looks whether the rows are there now. Where some are lost

@@ -3,7 +3,7 @@ import { backoffMs } from '../../platform/backoff.ts';
 import { getsLonger } from '../../stores/clickhouse/write/insert-timeout.ts';
 import type { ShardLease, StreamEntry } from '../../stores/redis/intake/stream.ts';
 import { type BatchKeys, batchKeysOf } from './batch-check.ts';
-import { type BatchPart, linesOf } from './batch-lines.ts';
+import { type BatchPart, linesOf, recordLinesOf } from './batch-lines.ts';
 import type { Lease } from './lease.ts';
 import { type RowSink, retryBackoff, type StoredRowsCheck, type StoreRows, type StoreRowsDeps } from './store-rows.ts';
 
@@ -61,13 +61,11 @@ export function createStoreBatch({ sink, storeRows, log, metrics, sleep, abortSi
 
     /** Stored before the rows, so that a repeat of an acknowledged submission is recognised. */
     const storeRecords = async (): Promise<void> => {
-      const records = entries
-        .filter(({ records }) => records.length > 0)
-        .map(({ records }) => ({ count: 1, rows: records }));
+      const records = recordLinesOf(entries);
       for (let attempt = 0; records.length > 0 && !abortSignal.aborted; attempt += 1) {
         lease.assertHeld();
         try {
-          await sink.insertRecords(linesOf(records), { attempt, signal: abortSignal });
+          await sink.insertRecords(records, { attempt, signal: abortSignal });
           return lease.reportProgress();
         } catch (error) {
           metrics.insertRetried();

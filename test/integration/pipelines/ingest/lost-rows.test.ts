@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
 import { encodeTombstone } from '../../../../src/domain/response-row.ts';
 import { createLog } from '../../../../src/log.ts';
 import { createBatchCheck } from '../../../../src/pipelines/ingest/batch-check.ts';
+import type { BatchSink } from '../../../../src/pipelines/ingest/store-batch.ts';
 import { newId } from '../../../../src/platform/ids.ts';
+import { createIdempotencyRecords, encodeRecord } from '../../../../src/stores/clickhouse/write/idempotency-records.ts';
 import type { Stream } from '../../../../src/stores/redis/intake/stream.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { acceptingSink as taking } from '../../../support/intake.ts';
@@ -315,5 +318,52 @@ describe('the ingest of a shard', () => {
     } finally {
       await ingest.stop();
     }
+  });
+
+  it('stores again the idempotency records of entries from before ClickHouse was started, and no others', async () => {
+    const shard = freshShard();
+    const surveyId = newId();
+    const record = {
+      hash: randomBytes(12).toString('hex'),
+      version: 1,
+      digest: 'abcdefghijkl',
+      surveyId,
+      submittedAtMs: 1_750_000_000_000,
+      outcome: 'COMPLETED' as const,
+    };
+    const fields = { n: 1, codes: 0, surveys: surveyId, filled: '', rows: responseLine({ surveyId }) };
+    const entry = [...Object.entries(fields).flat(), 'records', encodeRecord(record)];
+    const last = (await redis.xadd(shard.stream, `${Date.now() - 5 * minuteMs}-0`, ...entry)) ?? '';
+    const records = createIdempotencyRecords(database.clickhouse);
+    let inserts = 0;
+    const sink: BatchSink = {
+      ...losing(() => false),
+      insertRecords: async (...given) => {
+        inserts += 1;
+        await records.insert(...given);
+      },
+    };
+    /** Until all was checked. */
+    const runIngest = async (clickhouseStartedAtMs: number) => {
+      const { seen, metrics } = counting();
+      const storedRows = { ...database.responses.storedRows, startedAtMs: async () => clickhouseStartedAtMs };
+      const ingest = start(shard, { metrics, sink, storedRows, lossCheckMs: 300 });
+      try {
+        await acknowledged(shard, last);
+        await eventually(() => assert.ok(seen.rechecked > 0));
+      } finally {
+        await ingest.stop();
+      }
+    };
+    await runIngest(Date.now() - 60 * minuteMs);
+    assert.equal(inserts, 1);
+    await runIngest(Date.now() - 60 * minuteMs);
+    assert.equal(inserts, 1);
+    await database.clickhouse.command(
+      `ALTER TABLE ${database.clickhouse.table('idempotency_records')} DELETE WHERE hash = '${record.hash}' SETTINGS mutations_sync = 2`,
+    );
+    assert.deepEqual(await records.find([record.hash]), []);
+    await runIngest(Date.now());
+    assert.deepEqual(await records.find([record.hash]), [{ ...record, reply: '' }]);
   });
 });

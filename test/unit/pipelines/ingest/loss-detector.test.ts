@@ -190,7 +190,11 @@ describe('rows that ClickHouse lacks when the stream no longer keeps them', () =
       retainedRowsCheck: {
         async *missing() {
           if (isInLaterEntry && !isStored)
-            yield { seen: 2, missing: { lines: Buffer.from(lines.slice(1).join('\n')), rows: 2, codeColumns: 0 } };
+            yield {
+              entries: [],
+              seen: 2,
+              missing: { lines: Buffer.from(lines.slice(1).join('\n')), rows: 2, codeColumns: 0 },
+            };
         },
       },
       storeRows: async () => {
@@ -198,6 +202,8 @@ describe('rows that ClickHouse lacks when the stream no longer keeps them', () =
         sum = all ?? sum;
         return new Set();
       },
+      sink: { insertRecords: async () => assert.fail('there are no records') },
+      abortSignal: new AbortController().signal,
       isDeleted: async () => isDeleted,
       isEnded: () => false,
       now: Date.now,
