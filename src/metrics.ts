@@ -122,6 +122,12 @@ export function createMetrics(processName = 'main') {
     labelNames: ['shard'],
     registers,
   });
+  const unforwarded = new Gauge({
+    name: 'ingest_oldest_unforwarded_seconds',
+    help: 'Age of the oldest entry in ClickHouse not yet forwarded to webhooks, quotas and invitations',
+    labelNames: ['shard'],
+    registers,
+  });
   const streamLength = new Gauge({
     name: 'intake_stream_entries',
     help: 'Entries in the intake stream',
@@ -238,15 +244,19 @@ export function createMetrics(processName = 'main') {
     rechecked: (shard: number) => recheckedAt.set({ shard }, Date.now() / 1000),
     deadLettered: (rows: number) => deadLetters.inc(rows),
     ingestFenced: () => fenced.inc(),
-    shardState(shard: number, state: { lag: number; oldestSeconds: number; length: number; deadLetters: number }) {
+    shardState(
+      shard: number,
+      state: { lag: number; oldestSeconds: number; unforwardedSeconds: number; length: number; deadLetters: number },
+    ) {
       deadLettersWaiting.set({ shard }, state.deadLetters);
       lag.set({ shard }, state.lag);
       oldest.set({ shard }, state.oldestSeconds);
+      unforwarded.set({ shard }, state.unforwardedSeconds);
       streamLength.set({ shard }, state.length);
     },
     /** Shows nothing of the shard until its state is known again. */
     shardUnknown(shard: number) {
-      for (const gauge of [deadLettersWaiting, lag, oldest, streamLength]) gauge.remove({ shard });
+      for (const gauge of [deadLettersWaiting, lag, oldest, unforwarded, streamLength]) gauge.remove({ shard });
     },
     intakeMemoryUsed(ratio: number, use: { waiting: number; idempotency: number; definitions: number; other: number }) {
       intakeMemory.set(ratio);

@@ -10,7 +10,7 @@ function busyProcess(name: string, intakeShare: number) {
   metrics.requested('/a "quoted" \\ route', 200, 0.02);
   metrics.refused('RATE_LIMITED');
   metrics.submitted('accepted', 3);
-  metrics.shardState(0, { lag: 1, oldestSeconds: 2, length: 3, deadLetters: 4 });
+  metrics.shardState(0, { lag: 1, oldestSeconds: 2, unforwardedSeconds: 5, length: 3, deadLetters: 4 });
   metrics.intakeMemoryUsed(intakeShare, { waiting: 1, idempotency: 2, definitions: 4, other: 3 });
   metrics.exportEnded('failed');
   metrics.outboxFailed('survey.published');

@@ -22,12 +22,15 @@ export function watchShards({ stream, shards, now, metrics }: WatchShardsDeps): 
     if (measuring.has(shard)) return;
     measuring.add(shard);
     try {
-      const [{ length, lag, oldestMs }, deadLetters] = await Promise.all([
-        stream.stats(shard),
-        stream.countDeadLetters(shard),
-      ]);
-      const oldestSeconds = oldestMs === undefined ? 0 : Math.max(0, (now() - oldestMs) / 1000);
-      metrics.shardState(shard.index, { length, lag, deadLetters, oldestSeconds });
+      const [stats, deadLetters] = await Promise.all([stream.stats(shard), stream.countDeadLetters(shard)]);
+      const ageSeconds = (ms: number | undefined) => (ms === undefined ? 0 : Math.max(0, (now() - ms) / 1000));
+      metrics.shardState(shard.index, {
+        length: stats.length,
+        lag: stats.lag,
+        deadLetters,
+        oldestSeconds: ageSeconds(stats.oldestMs),
+        unforwardedSeconds: ageSeconds(stats.unforwardedMs),
+      });
     } catch {
       metrics.shardUnknown(shard.index);
     } finally {

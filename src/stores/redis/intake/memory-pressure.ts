@@ -119,7 +119,7 @@ async function measureUse(redis: Redis, { all }: Shards, used: number): Promise<
   return { waiting, idempotency, definitions, other: Math.max(0, used - waiting - idempotency - definitions) };
 }
 
-function describeUse({ waiting, idempotency }: IntakeMemoryUse): string {
+function describeUse({ waiting, idempotency, other }: IntakeMemoryUse): string {
   const mebibytes = (bytes: number) => `${Math.round(bytes / 1_048_576)} MiB`;
-  return `${mebibytes(waiting)} of responses wait for the response store, ${mebibytes(idempotency)} are idempotency records`;
+  return `${mebibytes(waiting)} of responses wait for the response store, ${mebibytes(idempotency)} are idempotency records, ${mebibytes(other)} are stored responses and the rest`;
 }

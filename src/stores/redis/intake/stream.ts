@@ -62,6 +62,16 @@ export interface ShardLease {
   fence: number;
 }
 
+export interface ShardStats {
+  /** Entries in the stream, and those of them that are not acknowledged. */
+  length: number;
+  lag: number;
+  /** When the oldest entry was added that is not acknowledged; undefined if all are. */
+  oldestMs: number | undefined;
+  /** When the oldest entry was added that is acknowledged and not forwarded; undefined if there is none. */
+  unforwardedMs: number | undefined;
+}
+
 export interface DeadLetter {
   id: string;
   reason: string;
@@ -77,7 +87,7 @@ type StreamRedis = Redis & {
   acknowledgedBefore(stream: string, prefix: string, ms: number): Promise<[id: string, keptFrom: string]>;
   requeueDeadLetter(stream: string, ...args: (string | number | Buffer)[]): Promise<number>;
   removeDeadLetters(stream: string, ...args: string[]): Promise<number>;
-  shardStats(stream: string, prefix: string): Promise<[number, number, string]>;
+  shardStats(stream: string, prefix: string): Promise<[number, number, string, string]>;
   newestId(stream: string): Promise<string>;
   findDeadLettersBuffer(deadLetters: string, after: string, surveyId: string, responseId: string): Promise<Buffer[]>;
 };
@@ -158,9 +168,10 @@ export function createStream(plain: Redis) {
     /** Whether an entry with this id or an older one is still there. */
     hasEntryUpTo: async (shard: Shard, id: string): Promise<boolean> =>
       (await range(shard.stream, '-', id, 1)).length > 0,
-    async stats(shard: Shard): Promise<{ length: number; lag: number; oldestMs: number | undefined }> {
-      const [length, lag, oldest] = await redis.shardStats(shard.stream, shard.prefix);
-      return { length, lag, oldestMs: oldest === '' ? undefined : addedAtMs(oldest) };
+    async stats(shard: Shard): Promise<ShardStats> {
+      const [length, lag, oldest, unforwarded] = await redis.shardStats(shard.stream, shard.prefix);
+      const timeOf = (id: string) => (id === '' ? undefined : addedAtMs(id));
+      return { length, lag, oldestMs: timeOf(oldest), unforwardedMs: timeOf(unforwarded) };
     },
     countDeadLetters: (shard: Shard): Promise<number> => redis.xlen(`${shard.prefix}dead`),
     /** The oldest, or those that follow the one with the id `after`. */

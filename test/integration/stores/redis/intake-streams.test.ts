@@ -36,13 +36,14 @@ describe('the stream of a shard', () => {
     assert.equal(await stream.newestId(shard), id);
   });
 
-  it('reports the number of waiting entries without sending them', async () => {
+  it('reports the number of waiting entries, and since when some are not forwarded, without sending them', async () => {
     const shard = freshShard();
-    assert.deepEqual(await stream.stats(shard), { length: 0, lag: 0, oldestMs: undefined });
+    const nothing = { length: 0, lag: 0, oldestMs: undefined, unforwardedMs: undefined };
+    assert.deepEqual(await stream.stats(shard), nothing);
     const ids = [
-      await redis.xadd(shard.stream, '*', 'n', 1),
-      await redis.xadd(shard.stream, '*', 'n', 1),
-      await redis.xadd(shard.stream, '*', 'n', 1),
+      await redis.xadd(shard.stream, '1000-0', 'n', 1),
+      await redis.xadd(shard.stream, '2000-0', 'n', 1),
+      await redis.xadd(shard.stream, '3000-0', 'n', 1),
     ];
     assert.equal((await stream.stats(shard)).lag, 3);
     const owner = await stream.lease(shard, 'me', 10_000);
@@ -50,9 +51,16 @@ describe('the stream of a shard', () => {
     // The second time as a connection does that broke before the reply.
     for (let time = 0; time < 2; time += 1)
       await stream.acknowledge(owner, [streamEntry(ids[0] ?? ''), streamEntry(ids[1])]);
+    const timeOf = (id: string | null | undefined) => Number(id?.split('-')[0]);
+    const unforwarded = async () => (await stream.stats(shard)).unforwardedMs;
+    assert.equal(await unforwarded(), timeOf(ids[0]));
+    await stream.markDispatched(owner, ids[0] ?? '');
+    assert.equal(await unforwarded(), timeOf(ids[1]));
     await stream.markDispatched(owner, ids[1]);
     await stream.trim(shard, ids[1]);
-    assert.deepEqual(await stream.stats(shard), { length: 2, lag: 1, oldestMs: Number(ids[2]?.split('-')[0]) });
+    assert.deepEqual(await stream.stats(shard), { ...nothing, length: 2, lag: 1, oldestMs: timeOf(ids[2]) });
+    await stream.acknowledge(owner, [streamEntry(ids[2] ?? '')]);
+    assert.deepEqual(await stream.stats(shard), { ...nothing, length: 2, unforwardedMs: timeOf(ids[2]) });
   });
 
   it('writes data versions of a stored batch only for the owner of the shard', async () => {

@@ -81,7 +81,7 @@ describe('an intake server that hides its configuration', () => {
       },
       info: async () => info,
       defineCommand: () => undefined,
-      shardStats: async () => [0, 0, ''],
+      shardStats: async () => [0, 0, '', ''],
       exists: async () => 0,
       setnx: async () => 1,
       get: async () => '2',

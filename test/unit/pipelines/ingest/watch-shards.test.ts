@@ -7,7 +7,7 @@ import { createShards } from '../../../../src/stores/redis/intake/shards.ts';
 describe('the gauges of a shard', () => {
   it('show nothing while Redis does not answer, and ask once at a time', async (test) => {
     test.mock.timers.enable({ apis: ['setInterval'] });
-    const shown = new Map<number, number>();
+    const shown = new Map<number, number[]>();
     let asked = 0;
     let answer: (() => void) | undefined;
     let isAway = false;
@@ -18,13 +18,14 @@ describe('the gauges of a shard', () => {
           asked += 1;
           await new Promise<void>((resolve) => (answer = resolve));
           if (isAway) throw new Error('Command timed out');
-          return { length: 5, lag: 5, oldestMs: 40_000 };
+          return { length: 5, lag: 5, oldestMs: 40_000, unforwardedMs: 10_000 };
         },
         countDeadLetters: async () => 0,
       },
       now: () => 100_000,
       metrics: {
-        shardState: (shard, { oldestSeconds }) => shown.set(shard, oldestSeconds),
+        shardState: (shard, { oldestSeconds, unforwardedSeconds }) =>
+          shown.set(shard, [oldestSeconds, unforwardedSeconds]),
         shardUnknown: (shard) => void shown.delete(shard),
       },
     });
@@ -41,13 +42,13 @@ describe('the gauges of a shard', () => {
     await tick();
     assert.equal(asked, 1);
     await replyAndTick();
-    assert.deepEqual([asked, shown.get(0)], [2, 60]);
+    assert.deepEqual([asked, shown.get(0)], [2, [60, 90]]);
     isAway = true;
     await replyAndTick();
     assert.deepEqual([asked, shown.has(0)], [3, false]);
     isAway = false;
     await replyAndTick();
-    assert.equal(shown.get(0), 60);
+    assert.deepEqual(shown.get(0), [60, 90]);
     stop();
   });
 });

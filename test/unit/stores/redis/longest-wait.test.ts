@@ -13,7 +13,7 @@ describe('the longest wait of accepted responses', () => {
         async stats({ index }) {
           const oldestMs = oldest[index];
           if (oldestMs === 'away') throw new Error('Redis is away');
-          return { length: 1, lag: 1, oldestMs };
+          return { length: 1, lag: 1, oldestMs, unforwardedMs: undefined };
         },
       },
       now: () => 100_000 + clock,
