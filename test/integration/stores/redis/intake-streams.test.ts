@@ -163,6 +163,29 @@ describe('the stream of a shard', () => {
     assert.deepEqual([await left(), await stream.keepsSince(shard, 10 * minuteMs)], [[], false]);
   });
 
+  it('keeps entries no longer where the clock was set back, and no shorter where it was set forth', async () => {
+    const [minuteMs, hourMs] = [60_000, 3_600_000];
+    for (const [aheadMs, removed] of [
+      [hourMs, 1],
+      [0, 0],
+    ] as const) {
+      const shard = freshShard();
+      const ids = [1, 2, 3].map((sequence) => `${Date.now() + aheadMs}-${sequence}`);
+      for (const id of ids) await redis.xadd(shard.stream, id, 'n', 1);
+      const owner = await stream.lease(shard, 'me', 10_000);
+      assert.ok(owner && ids[0]);
+      // By a clock that goes ahead, what was acknowledged just now was so long ago.
+      await redis.zadd(`${shard.prefix}acked-at`, Date.now() - 11 * minuteMs, ids[0]);
+      await stream.acknowledge(
+        owner,
+        ids.map((id) => streamEntry(id)),
+      );
+      await stream.markDispatched(owner, ids[2] ?? '');
+      await stream.trim(shard, `${Date.now() - 10 * minuteMs}-0`, { staysMs: 10 * minuteMs });
+      assert.equal(await redis.xlen(shard.stream), ids.length - removed, `${aheadMs} ms ahead`);
+    }
+  });
+
   it('never trims entries that are not stored or not dispatched', async () => {
     const shard = freshShard();
     const ids: string[] = [];
