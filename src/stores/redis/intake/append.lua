@@ -312,12 +312,13 @@ local idempotency
 local function openIdempotency()
   if idempotency then return idempotency end
   local day = math.floor(tonumber(redis.call('TIME')[1]) / daySeconds)
-  -- Days after today are of before the clock was set back.
+  -- Days after today are of before the clock was set back. Those that are over count until their sets are being dropped.
   local levels, seen = {}, redis.call('HGETALL', 'idem:seen')
   for i = 1, #seen, 2 do
     local usedDay, count, level = tonumber(seen[i]), tonumber(seen[i + 1]), 0
     while level < lastLevel and count >= usedBuckets * keysPerBucket * 4 ^ level do level = level + 1 end
-    if usedDay > day - usedDays and count > 0 then levels[usedDay] = level end
+    local isKept = usedDay > day - usedDays or redis.call('HEXISTS', 'idem:over', seen[i]) == 0
+    if isKept and count > 0 then levels[usedDay] = level end
   end
   local today = levels[day] or 0
   -- The other sets in which a key may be: their names without the bucket, and the number of buckets.

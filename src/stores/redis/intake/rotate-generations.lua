@@ -6,6 +6,7 @@
 -- Returns '1' when there is more to drop at once.
 local recentBuckets, usedBuckets, lastLevel, daySeconds, usedDays = 4096, 256, 6, 86400, 3
 local idsAtOnce, keysAtOnce, setsAtOnce = 1000, 256, 2048
+local overMs = 3600000
 local maxBytes, maxOpenMs, maxClosed = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local isMemoryNeeded, minClosedMs = ARGV[4] == '1', tonumber(ARGV[5])
 local time = redis.call('TIME')
@@ -47,10 +48,23 @@ if bytes > 0 then
   end
 end
 
+-- Whether a day has been over for an hour. Its sets are kept for that time, since a clock that is ahead for a while makes
+-- days be over too early.
+local function isOverForLong(day, today)
+  if tonumber(day) > today - usedDays then
+    redis.call('HDEL', 'idem:over-since', day)
+    return false
+  end
+  local since = tonumber(redis.call('HGET', 'idem:over-since', day) or nowMs)
+  -- The clock may have been set back since.
+  if since >= nowMs then redis.call('HSET', 'idem:over-since', day, nowMs) end
+  return nowMs - since >= overMs
+end
+
 -- Drops a day's sets, some at a time, in the order of their levels. `idem:over` counts those that are dropped.
 local today = math.floor(tonumber(time[1]) / daySeconds)
 for _, day in ipairs(redis.call('HKEYS', 'idem:seen')) do
-  if tonumber(day) <= today - usedDays then
+  if isOverForLong(day, today) then
     local first = tonumber(redis.call('HGET', 'idem:over', day) or 0)
     local number, names = 0, {}
     for level = 0, lastLevel do
@@ -68,6 +82,7 @@ for _, day in ipairs(redis.call('HKEYS', 'idem:seen')) do
     if first + setsAtOnce >= number then
       redis.call('HDEL', 'idem:seen', day)
       redis.call('HDEL', 'idem:over', day)
+      redis.call('HDEL', 'idem:over-since', day)
     else redis.call('HSET', 'idem:over', day, first + setsAtOnce) end
     break
   end

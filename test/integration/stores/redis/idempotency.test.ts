@@ -197,7 +197,7 @@ describe('idempotency records in the intake', () => {
     assert.ok(fresh.filter(({ code }) => code !== 'ACCEPTED').length === 0, 'none is taken for one of them');
   });
 
-  it('marks of used keys are dropped after three days', async () => {
+  it('marks of used keys are dropped after three days, and not by a clock that is ahead for less than an hour', async () => {
     const surveyId = await announceSurvey(intake);
     // A midnight may lie between the other tests and this one, and within it.
     const former = await redis.keys('idem:seen*');
@@ -217,17 +217,30 @@ describe('idempotency records in the intake', () => {
         await redis.rename(set, set.replace(/^idem:seen:\d+/, `idem:seen:${aged}`));
       await redis.del('idem:seen');
       await redis.hset('idem:seen', aged, count ?? 0);
-      for (let turn = 0; turn < 2000 && (await redis.hexists('idem:seen', aged)) === 1; turn += 1)
+      await rotate(aged, 10);
+      return aged;
+    };
+    const rotate = async (aged: string, turns: number) => {
+      for (let turn = 0; turn < turns && (await redis.hexists('idem:seen', aged)) === 1; turn += 1)
         await own.generations().rotate(noPressure);
     };
+    const send = async () => (await intake.append(appendix(surveyId, { key: 'of today', digest: 'one' }))).code;
     await age(2);
     assert.equal((await redis.keys('idem:seen:*')).length, sets.length);
     await own.storeAll();
     await own.drop();
-    assert.equal((await intake.append(appendix(surveyId, { key: 'of today', digest: 'one' }))).code, 'LOOKUP');
+    assert.equal(await send(), 'LOOKUP');
+    const over = await age(3);
+    assert.equal((await redis.keys('idem:seen:*')).length, sets.length);
+    assert.equal(await send(), 'LOOKUP');
+    // The clock was put right, and the day is over by it later.
+    await redis.hset('idem:over-since', today() - 2, Date.now());
+    assert.equal(await redis.hexists('idem:over-since', await age(2)), 0);
     await age(3);
+    await redis.hset('idem:over-since', over, Date.now() - 3_600_000);
+    await rotate(over, 2000);
     assert.deepEqual(await redis.keys('idem:seen:*'), []);
-    assert.equal((await intake.append(appendix(surveyId, { key: 'of today', digest: 'one' }))).code, 'ACCEPTED');
+    assert.equal(await send(), 'ACCEPTED');
   });
 
   it('a key that is accepted after a look-up is marked on its day, besides an older mark', async () => {
