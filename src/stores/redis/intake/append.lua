@@ -23,9 +23,10 @@
 --       the generation that was open then
 --       for submissions that an earlier version may have accepted: a blank, digest (12) and key in the form of that
 --       version
---       where there are quotas by cell or an invitation: a tab and its cells, a tab and those in which its earlier
---       saves count, and where there is an invitation: a tab, the mark of its token (16), '1' if the mark is to be set
---       ('0': the stream names the token's hash), the token's hash ('' with '1', and where it is not known)
+--       where there are quotas by cell, an invitation or paths: a tab and its cells, a tab and those in which its earlier
+--       saves count, a tab and its invitation ('' = none), a tab and what its reply says of the path (`ignored`, '' =
+--       the survey has no paths). An invitation: the mark of its token (16), '1' if the mark is to be set ('0': the
+--       stream names the token's hash), the token's hash ('' with '1', and where it is not known)
 --     2 row · 3 idempotency records for the response store, one a line ('' = none)
 --     and where hasState is set: 4 response id · 5 state to save for resuming ('' = none)
 -- Returns one text for each group: 'ms-until-the-window-ends counted passed accepted code isFilled seated fullCode', or
@@ -312,7 +313,7 @@ local idempotency
 local function openIdempotency()
   if idempotency then return idempotency end
   local day = math.floor(tonumber(redis.call('TIME')[1]) / daySeconds)
-  -- Days after today are of before the clock was set back. Those that are over count until their sets are being dropped.
+  -- Days after today are of before the clock was set back. Days that are over count until their sets are dropped.
   local levels, seen = {}, redis.call('HGETALL', 'idem:seen')
   for i = 1, #seen, 2 do
     local usedDay, count, level = tonumber(seen[i]), tonumber(seen[i + 1]), 0

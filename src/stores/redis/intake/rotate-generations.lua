@@ -48,8 +48,8 @@ if bytes > 0 then
   end
 end
 
--- Whether a day has been over for an hour. Its sets are kept for that time, since a clock that is ahead for a while makes
--- days be over too early.
+-- Whether a day has been over for an hour. Its sets are kept for that time, since a clock that is ahead for a while
+-- makes days be over too early.
 local function isOverForLong(day, today)
   if tonumber(day) > today - usedDays then
     redis.call('HDEL', 'idem:over-since', day)

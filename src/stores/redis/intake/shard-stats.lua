@@ -1,6 +1,6 @@
 -- Reads the length and lag of a shard's stream without sending its entries. KEYS[1] the stream. ARGV: prefix.
--- Returns { length, entries not acknowledged, id of the oldest of them or '', id of the oldest entry that is acknowledged
--- and not forwarded or '' }.
+-- Returns { length, entries not acknowledged, id of the oldest of them or '', id of the oldest entry that is
+-- acknowledged and not forwarded or '' }.
 local acked = redis.call('GET', ARGV[1] .. 'acked') or '0-0'
 local forwarded = redis.call('GET', ARGV[1] .. 'handed-on') or acked
 local length = redis.call('XLEN', KEYS[1])
