@@ -95,7 +95,7 @@ describe('a clock that is set', () => {
       trim: async () => undefined,
       release: async () => true,
       readAfter: async (_, id) => entries.filter((one) => Number(one.id.split('-')[0]) > Number(id.split('-')[0])),
-      stats: async () => ({ length: 0, lag: 0, oldestMs: undefined, unforwardedMs: undefined }),
+      stats: async () => ({ length: 0, lag: 0, oldest: undefined, unforwarded: undefined }),
       countDeadLetters: async () => 0,
     };
     const stored: string[] = [];

@@ -1,6 +1,7 @@
 import type { Metrics } from '../../metrics.ts';
 import type { Shard } from '../../stores/redis/intake/shards.ts';
 import type { Stream } from '../../stores/redis/intake/stream.ts';
+import { createWaitingTime } from '../../stores/redis/intake/waiting-time.ts';
 
 export interface WatchShardsDeps {
   stream: Pick<Stream, 'stats' | 'countDeadLetters'>;
@@ -17,19 +18,19 @@ const everyMs = 1000;
  */
 export function watchShards({ stream, shards, now, metrics }: WatchShardsDeps): () => void {
   const measuring = new Set<Shard>();
+  const waitedMs = createWaitingTime({ now });
 
   const measure = async (shard: Shard): Promise<void> => {
     if (measuring.has(shard)) return;
     measuring.add(shard);
     try {
       const [stats, deadLetters] = await Promise.all([stream.stats(shard), stream.countDeadLetters(shard)]);
-      const ageSeconds = (ms: number | undefined) => (ms === undefined ? 0 : Math.max(0, (now() - ms) / 1000));
       metrics.shardState(shard.index, {
         length: stats.length,
         lag: stats.lag,
         deadLetters,
-        oldestSeconds: ageSeconds(stats.oldestMs),
-        unforwardedSeconds: ageSeconds(stats.unforwardedMs),
+        oldestSeconds: waitedMs(`stored ${shard.index}`, stats.oldest) / 1000,
+        unforwardedSeconds: waitedMs(`forwarded ${shard.index}`, stats.unforwarded) / 1000,
       });
     } catch {
       metrics.shardUnknown(shard.index);

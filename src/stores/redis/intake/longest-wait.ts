@@ -1,5 +1,6 @@
 import type { Shards } from './shards.ts';
 import type { Stream } from './stream.ts';
+import { createWaitingTime } from './waiting-time.ts';
 
 export interface LongestWaitDeps {
   stream: Pick<Stream, 'stats'>;
@@ -20,19 +21,19 @@ export function createLongestWait({
   now = Date.now,
   monotonicMs = () => performance.now(),
 }: LongestWaitDeps): () => Promise<number> {
-  let oldestMs: number | undefined;
+  const waitedMs = createWaitingTime({ now, monotonicMs });
+  /** Id of the oldest entry of each shard. */
+  let oldest: readonly (string | undefined)[] = [];
   let lookedAtMs = Number.NEGATIVE_INFINITY;
   const look = async (): Promise<void> => {
-    const found = await Promise.all(shards.all.map(async (shard) => (await stream.stats(shard)).oldestMs));
-    const waiting = found.filter((ms) => ms !== undefined);
-    oldestMs = waiting.length === 0 ? undefined : Math.min(...waiting);
+    oldest = await Promise.all(shards.all.map(async (shard) => (await stream.stats(shard)).oldest));
     lookedAtMs = monotonicMs();
   };
   return async () => {
     if (monotonicMs() - lookedAtMs > freshMs) {
-      oldestMs = undefined;
+      oldest = [];
       await look().catch(() => undefined);
     }
-    return oldestMs === undefined ? 0 : Math.max(0, now() - oldestMs);
+    return Math.max(0, ...oldest.map((id, shard) => waitedMs(String(shard), id)));
   };
 }

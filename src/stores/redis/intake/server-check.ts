@@ -73,7 +73,7 @@ async function refuseLeftoverShards(redis: Redis, shards: number, log: Log): Pro
   const inspect = async (shard: Shard) => ({
     shard,
     isThere: (await redis.exists(shard.stream)) === 1,
-    isWaiting: (await stats(shard)).oldestMs !== undefined,
+    isWaiting: (await stats(shard)).oldest !== undefined,
   });
   const beyond = await Promise.all(all.slice(shards).map(inspect));
   const left = beyond.findLast(({ isWaiting }) => isWaiting)?.shard;

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { deletionKey, includesDeletion } from './deleted-responses.ts';
-import { addedAtMs, idAfter, isAtOrAfter } from './entry-id.ts';
+import { idAfter, isAtOrAfter } from './entry-id.ts';
 import { intakeScript } from './scripts.ts';
 import type { Shard } from './shards.ts';
 
@@ -66,10 +66,10 @@ export interface ShardStats {
   /** Entries in the stream, and those of them that are not acknowledged. */
   length: number;
   lag: number;
-  /** When the oldest entry was added that is not acknowledged; undefined if all are. */
-  oldestMs: number | undefined;
-  /** When the oldest entry was added that is acknowledged and not forwarded; undefined if there is none. */
-  unforwardedMs: number | undefined;
+  /** Id of the oldest entry that is not acknowledged; undefined if all are. */
+  oldest: string | undefined;
+  /** Id of the oldest entry that is acknowledged and not forwarded; undefined if there is none. */
+  unforwarded: string | undefined;
 }
 
 export interface DeadLetter {
@@ -170,8 +170,7 @@ export function createStream(plain: Redis) {
       (await range(shard.stream, '-', id, 1)).length > 0,
     async stats(shard: Shard): Promise<ShardStats> {
       const [length, lag, oldest, unforwarded] = await redis.shardStats(shard.stream, shard.prefix);
-      const timeOf = (id: string) => (id === '' ? undefined : addedAtMs(id));
-      return { length, lag, oldestMs: timeOf(oldest), unforwardedMs: timeOf(unforwarded) };
+      return { length, lag, oldest: oldest || undefined, unforwarded: unforwarded || undefined };
     },
     countDeadLetters: (shard: Shard): Promise<number> => redis.xlen(`${shard.prefix}dead`),
     /** The oldest, or those that follow the one with the id `after`. */

@@ -56,7 +56,7 @@ describe('interruptions of ingest', () => {
         released += 1;
         return true;
       },
-      stats: async () => ({ length: 0, lag: 0, oldestMs: undefined, unforwardedMs: undefined }),
+      stats: async () => ({ length: 0, lag: 0, oldest: undefined, unforwarded: undefined }),
       countDeadLetters: async () => 0,
     };
     const ingest = ingestOf(stream, { shards: shards.slice(0, 1), log: createLog('silent') });
@@ -80,7 +80,7 @@ describe('interruptions of ingest', () => {
         throw new Error('Command timed out');
       },
       release: async () => true,
-      stats: async () => ({ length: 0, lag: 0, oldestMs: undefined, unforwardedMs: undefined }),
+      stats: async () => ({ length: 0, lag: 0, oldest: undefined, unforwarded: undefined }),
       countDeadLetters: async () => 0,
     };
     const ingest = ingestOf(stream, { shards: shards.slice(0, 1), log: createLog('silent') });
@@ -113,7 +113,7 @@ describe('interruptions of ingest', () => {
       markDispatched: isOwner,
       trim: async () => undefined,
       release: async () => true,
-      stats: async () => ({ length: 0, lag: 0, oldestMs: undefined, unforwardedMs: undefined }),
+      stats: async () => ({ length: 0, lag: 0, oldest: undefined, unforwarded: undefined }),
       countDeadLetters: async () => 0,
     };
     const ingest = ingestOf(stream, {

@@ -45,7 +45,7 @@ function startedAfter(entries: readonly string[][], sink: Pick<BatchSink, 'inser
     },
     readAfter: async (_, after, count) =>
       retained.filter(({ id }) => Number(id.split('-')[0]) > Number(after.split('-')[0])).slice(0, count),
-    stats: async () => ({ length: 0, lag: 0, oldestMs: undefined, unforwardedMs: undefined }),
+    stats: async () => ({ length: 0, lag: 0, oldest: undefined, unforwarded: undefined }),
     countDeadLetters: async () => 0,
   };
   const storedRows: StoredRows = {

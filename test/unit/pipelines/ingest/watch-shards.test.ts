@@ -18,7 +18,7 @@ describe('the gauges of a shard', () => {
           asked += 1;
           await new Promise<void>((resolve) => (answer = resolve));
           if (isAway) throw new Error('Command timed out');
-          return { length: 5, lag: 5, oldestMs: 40_000, unforwardedMs: 10_000 };
+          return { length: 5, lag: 5, oldest: '40000-0', unforwarded: '10000-0' };
         },
         countDeadLetters: async () => 0,
       },

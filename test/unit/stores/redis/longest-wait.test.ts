@@ -13,7 +13,12 @@ describe('the longest wait of accepted responses', () => {
         async stats({ index }) {
           const oldestMs = oldest[index];
           if (oldestMs === 'away') throw new Error('Redis is away');
-          return { length: 1, lag: 1, oldestMs, unforwardedMs: undefined };
+          return {
+            length: 1,
+            lag: 1,
+            oldest: oldestMs === undefined ? undefined : `${oldestMs}-0`,
+            unforwarded: undefined,
+          };
         },
       },
       now: () => 100_000 + clock,
@@ -33,5 +38,25 @@ describe('the longest wait of accepted responses', () => {
     assert.equal(await look(6000), 0);
     oldest[1] = 100_000;
     assert.equal(await look(1000), 74_000, 'a look that failed is repeated');
+  });
+
+  it('counts from when it was first seen where its id is ahead of a clock that was set back', async () => {
+    let [clock, oldest] = [0, '300000-1'];
+    const longestMs = createLongestWait({
+      shards: createShards(1),
+      stream: { stats: async () => ({ length: 1, lag: 1, oldest, unforwarded: undefined }) },
+      now: () => 100_000 + clock,
+      monotonicMs: () => clock,
+    });
+    assert.equal(await longestMs(), 0);
+    clock += 70_000;
+    assert.equal(await longestMs(), 70_000);
+    oldest = '300000-2';
+    clock += 6000;
+    assert.equal(await longestMs(), 0, 'it is another one');
+    clock += 50_000;
+    assert.equal(await longestMs(), 50_000);
+    clock += 100_000;
+    assert.equal(await longestMs(), 150_000, 'the clock has caught up');
   });
 });
