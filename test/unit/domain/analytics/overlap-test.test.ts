@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { nobody } from '../../../../src/domain/analytics/crosstab-counts.ts';
-import { overlapTest } from '../../../../src/domain/analytics/significance.ts';
+import { overlapTest } from '../../../../src/domain/analytics/exact-tests.ts';
 import { plain, weighted } from '../../../support/respondent-sums.ts';
 
 describe('the exact test of overlapping columns', () => {

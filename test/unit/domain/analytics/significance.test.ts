@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { nobody, type Sum } from '../../../../src/domain/analytics/crosstab-counts.ts';
+import { fisherTest, overlapTest } from '../../../../src/domain/analytics/exact-tests.ts';
 import {
   type Comparison,
   compareColumns,
   comparisonsIn,
-  fisherTest,
-  overlapTest,
   without,
 } from '../../../../src/domain/analytics/significance.ts';
 import { runAtOnce } from '../../../../src/platform/slices.ts';
