@@ -151,20 +151,22 @@ function logChoose(all: number, drawn: number): number {
   return logFactorial(all) - logFactorial(drawn) - logFactorial(all - drawn);
 }
 
-/** By Stirling's series from where four terms of it are exact to the last digit. */
 function logFactorial(n: number): number {
-  const known = logFactorials[n];
-  if (known !== undefined) return known;
+  return logFactorials[n] ?? stirlingSeries(n);
+}
+
+/** The logarithm of n!; four terms are exact to the last digit above 32. */
+function stirlingSeries(n: number): number {
   const inverse = 1 / (n * n);
   const series = (1 / 12 - inverse * (1 / 360 - inverse * (1 / 1260 - inverse / 1680))) / n;
   return (n + 0.5) * Math.log(n) - n + 0.5 * Math.log(2 * Math.PI) + series;
 }
 
-const logFactorials = smallLogFactorials(32);
+const logFactorials = knownLogFactorials(10_000);
 
-/** The natural logarithms of 0! to count!. */
-function smallLogFactorials(count: number): readonly number[] {
-  const known = [0];
-  for (let n = 1; n <= count; n += 1) known.push((known[n - 1] ?? 0) + Math.log(n));
+/** The natural logarithms of 0! to count!: a test looks thousands of them up. */
+function knownLogFactorials(count: number): Float64Array {
+  const known = new Float64Array(count + 1);
+  for (let n = 1; n <= count; n += 1) known[n] = n <= 32 ? (known[n - 1] ?? 0) + Math.log(n) : stirlingSeries(n);
   return known;
 }
