@@ -4,6 +4,7 @@ import type { Category, Dimension } from '../questions/contract.ts';
 import { hasOverlaps } from '../questions/contract.ts';
 import { sliceAssociation, type TableWeights } from './chi-square.ts';
 import { type CrosstabCounts, nobody, type Sum, sumsOf } from './crosstab-counts.ts';
+import type { StepBudget } from './exact-tests.ts';
 import {
   type ComparedColumn,
   type Correction,
@@ -11,6 +12,7 @@ import {
   comparisonsIn,
   maxComparisons,
   maxComparisonsInRow,
+  maxExactSteps,
 } from './significance.ts';
 
 /** A table of this size takes about 6 MB as JSON. */
@@ -28,6 +30,8 @@ export interface ComparisonOptions {
   correction?: Correction | undefined;
   /** Maximum cells of all tables together; default 50,000. */
   maxCells?: number | undefined;
+  /** Maximum steps of exact tests of overlapping columns in all tables together; default 20,000,000. */
+  maxExactSteps?: number | undefined;
 }
 
 /** The counts of a table with its column variable. */
@@ -40,7 +44,8 @@ export interface CountedTable extends CrosstabCounts {
  * respondents who answered both questions, weighted if there are weights; with multiple answers their sum may exceed
  * 100. Columns are compared by their percentages and effective bases. Above 1,000,000 comparisons, 20,000 of one row or
  * 6,000,000 characters of column names the comparison is omitted in all tables (`isCompared`), or refused with
- * VALIDATION_ERROR if it was requested.
+ * VALIDATION_ERROR if it was requested. Above 20,000,000 steps of exact tests of overlapping columns, the table that
+ * exceeds them and those after it have none. A table that is given several times is computed once.
  * Cramér's V uses the (weighted) counts shown; chi-square is corrected for weights.
  */
 export function* sliceTables(
@@ -53,17 +58,31 @@ export function* sliceTables(
   const isChosen = (code: number) =>
     tables.some(({ rowTotals, chosenInSurvey }) => (rowTotals.get(code) ?? 0) > 0 || chosenInSurvey?.rows?.has(code));
   const categories = rows.categories.filter(({ code, isHidden }) => isHidden !== true || isChosen(code));
+  const layOut = oncePerItem((table: CountedTable) => layOutTable({ ...rows, categories }, table));
   const layouts: TableLayout[] = [];
-  for (const table of tables) layouts.push(yield* layOutTable({ ...rows, categories }, table));
+  for (const table of tables) layouts.push(yield* layOut(table));
   refuseTooManyCells(
     layouts[0]?.rows.length ?? 0,
     layouts.map((table) => table.columns.length),
     comparison.maxCells,
   );
   const isCompared = isComparable(layouts, comparison);
+  const steps = { left: comparison.maxExactSteps ?? maxExactSteps };
+  const present = oncePerItem((table: TableLayout) =>
+    presentTable(table, isCompared ? { ...comparison, steps } : undefined),
+  );
   const presented: PresentedTable[] = [];
-  for (const table of layouts) presented.push(yield* presentTable(table, isCompared ? comparison : undefined));
+  for (const table of layouts) presented.push(yield* present(table));
   return presented;
+}
+
+function oncePerItem<Item, Made>(make: (item: Item) => SlicedWork<Made>): (item: Item) => SlicedWork<Made> {
+  const made = new Map<Item, Made>();
+  return function* (item) {
+    const known = made.get(item) ?? (yield* make(item));
+    made.set(item, known);
+    return known;
+  };
 }
 
 /** Header cells and sums of a table, before its cells are computed. */
@@ -143,7 +162,7 @@ const noColumns: string[] = [];
 export type PresentedTable = Sliced<ReturnType<typeof presentTable>>;
 type Sliced<Work> = Work extends SlicedWork<infer Result> ? Result : never;
 
-function* presentTable(layout: TableLayout, comparison: ComparisonOptions | undefined) {
+function* presentTable(layout: TableLayout, comparison: (ComparisonOptions & { steps: StepBudget }) | undefined) {
   const { rows, columns, sums, unweightable } = layout;
   const table: Sum[][] = [];
   for (const row of rows) {
@@ -157,6 +176,7 @@ function* presentTable(layout: TableLayout, comparison: ComparisonOptions | unde
       rows.length,
       { level: comparison.significance ?? defaultLevel, correction: comparison.correction },
       (one, other) => sharedBy(layout, one, other),
+      comparison.steps,
     ));
   const cells = [];
   for (const [r, line] of table.entries()) {

@@ -6,6 +6,13 @@ export const roundingError = 1e-9;
 /** Above this number of steps columns that share respondents are not tested. */
 const maxOverlapSteps = 5000;
 
+/** Steps that several tests share; below zero once a test would have taken more than were left. */
+export interface StepBudget {
+  left: number;
+}
+
+export const isUsedUp = (steps: StepBudget | undefined): boolean => steps !== undefined && steps.left < 0;
+
 /** The respondents of two columns: those in only one of them, in both, and in only the other. */
 export interface Groups {
   one: Sum;
@@ -72,9 +79,14 @@ type Wholes = Record<keyof Groups, Whole>;
  * of the shares as great as this one. How many of the shared respondents are in the row is not known: it is the
  * greatest p-value over all numbers that are possible, so that false alarms stay below the level. Each group counts
  * with its effective base, rounded to whole respondents of one weight; so do those in the row, with a half towards the
- * other column's share. Undefined if no number is possible or it would take too long.
+ * other column's share. Undefined if no number is possible or it would take too long, also for the `budget`.
  */
-export function overlapTest(groups: Groups, share: number, otherShare: number): number | undefined {
+export function overlapTest(
+  groups: Groups,
+  share: number,
+  otherShare: number,
+  budget: StepBudget = { left: maxOverlapSteps },
+): number | undefined {
   const weight = groups.one.weight + groups.both.weight;
   const otherWeight = groups.other.weight + groups.both.weight;
   const [inRow, inOtherRow] = [share * weight, otherShare * otherWeight];
@@ -102,8 +114,13 @@ export function overlapTest(groups: Groups, share: number, otherShare: number): 
     possible.push({ rows, difference: Math.max(0, Math.min(difference, share - otherShare)) });
     const drawn = drawnOf(wholes, rows);
     steps += (Math.min(drawn, both.size) + 1) * (Math.min(drawn, one.size, other.size) + 1);
-    if (steps > maxOverlapSteps) return undefined;
+    if (steps > maxOverlapSteps) {
+      budget.left -= possible.length;
+      return undefined;
+    }
   }
+  budget.left -= steps;
+  if (isUsedUp(budget)) return undefined;
   return Math.max(...possible.map(({ rows, difference }) => differenceTest(wholes, rows, difference)));
 }
 

@@ -1,7 +1,15 @@
 import type { SlicedWork } from '../../platform/slices.ts';
 import { chiSquareTail } from './chi-square.ts';
 import { nobody, type Sum } from './crosstab-counts.ts';
-import { type Counts, fisherTest, type Groups, overlapTest, roundingError } from './exact-tests.ts';
+import {
+  type Counts,
+  fisherTest,
+  type Groups,
+  isUsedUp,
+  overlapTest,
+  roundingError,
+  type StepBudget,
+} from './exact-tests.ts';
 
 export const corrections = ['bonferroni', 'fdr'] as const;
 export type Correction = (typeof corrections)[number];
@@ -26,6 +34,8 @@ export const maxComparisonsInRow = 20_000;
 
 /** Tables with more comparisons have no exact tests of overlapping columns, which take long. */
 const maxExactComparisons = 20_000;
+/** Steps of those tests in all tables of a request, which take about a second. */
+export const maxExactSteps = 20_000_000;
 
 /** Number of tests for a table: all pairs of columns in every row. */
 export const comparisonsIn = (rows: number, columns: number): number => (rows * columns * (columns - 1)) / 2;
@@ -50,7 +60,8 @@ const leastExpected = 5;
  * those in both. Where an expected count is below 5, it is Fisher's exact test, two-sided (R. A. Fisher, Statistical
  * Methods for Research Workers, 5th ed. 1934, §21.02), of the shares of rounded effective bases (`countsOf`). For
  * overlapping columns it is `overlapTest` then, and also if fewer than 10 respondents in, or outside, the row are
- * expected among those in only one of the two columns (`numberInOne`); they are not tested if that takes too long.
+ * expected among those in only one of the two columns (`numberInOne`); they are not tested if that takes too long, and
+ * in no row if the table takes more than the `steps` left.
  * Corrections are Bonferroni's (p times the tests of the row) and that of Y. Benjamini and Y. Hochberg (J. R. Statist.
  * Soc. B 57, 1995), as in R's `pairwise.prop.test(correct = FALSE)`.
  */
@@ -59,12 +70,26 @@ export function* compareColumns(
   rowCount: number,
   comparison: Comparison,
   sharedBy: (one: number, other: number) => Sum = () => nobody,
+  steps: StepBudget = { left: maxExactSteps },
 ): SlicedWork<string[][][]> {
-  const criticalOf = createCriticalValues();
   const hasExact = comparisonsIn(rowCount, columns.length) <= maxExactComparisons;
+  const compare = (exact: StepBudget | undefined) => compareRows(columns, rowCount, comparison, sharedBy, exact);
+  return (hasExact && (yield* compare(steps))) || (yield* compare(undefined)) || [];
+}
+
+/** Without `steps` overlapping columns have no exact tests. Undefined if there are too few of them. */
+function* compareRows(
+  columns: readonly ComparedColumn[],
+  rowCount: number,
+  comparison: Comparison,
+  sharedBy: (one: number, other: number) => Sum,
+  steps: StepBudget | undefined,
+): SlicedWork<string[][][] | undefined> {
+  const criticalOf = createCriticalValues();
   const found: string[][][] = [];
   for (let row = 0; row < rowCount; row += 1) {
-    const pairs = yield* pairsOf(columns, row, sharedBy, hasExact);
+    const pairs = yield* pairsOf(columns, row, sharedBy, steps);
+    if (isUsedUp(steps)) return undefined;
     const over = columns.map((): number[] => []);
     for (const { greater, smaller } of yield* significantPairs(pairs, comparison, criticalOf))
       over[greater]?.push(smaller);
@@ -91,7 +116,7 @@ function* pairsOf(
   columns: readonly ComparedColumn[],
   row: number,
   sharedBy: (one: number, other: number) => Sum,
-  hasExact: boolean,
+  steps: StepBudget | undefined,
 ): SlicedWork<Pair[]> {
   const testable = columns
     .map((all, column): Share => ({ column, all, base: all.effectiveBase, share: all.shares[row] ?? 0 }))
@@ -100,10 +125,11 @@ function* pairsOf(
   for (const [index, one] of testable.entries()) {
     for (let next = index + 1; next < testable.length; next += 1) {
       const other = testable[next];
-      const pair = other && pairOf(one, other, sharedBy(one.column, other.column), hasExact);
+      const pair = other && pairOf(one, other, sharedBy(one.column, other.column), steps);
       if (pair) pairs.push(pair);
+      if (isUsedUp(steps)) return pairs;
       // An exact test takes up to half a millisecond.
-      if (hasExact) yield;
+      if (steps) yield;
     }
     yield;
   }
@@ -111,7 +137,7 @@ function* pairsOf(
 }
 
 /** Undefined if the two columns cannot be tested. */
-function pairOf(one: Share, other: Share, shared: Sum, hasExact: boolean): Pair | undefined {
+function pairOf(one: Share, other: Share, shared: Sum, steps: StepBudget | undefined): Pair | undefined {
   const pooled = (one.base * one.share + other.base * other.share) / (one.base + other.base);
   const rarer = Math.min(pooled, 1 - pooled);
   if (!(rarer > 0)) return undefined;
@@ -123,7 +149,7 @@ function pairOf(one: Share, other: Share, shared: Sum, hasExact: boolean): Pair 
     return { ...names, p: fisherTest(countsOf(greater, smaller.share), countsOf(smaller, greater.share)) };
   const groups = { one: without(greater.all, shared), both: shared, other: without(smaller.all, shared) };
   if (isSmall || (shared.count > 0 && isBelow(rarer * numberInOne(groups), 2 * leastExpected))) {
-    const p = hasExact ? overlapTest(groups, greater.share, smaller.share) : undefined;
+    const p = steps && overlapTest(groups, greater.share, smaller.share, steps);
     return p === undefined ? undefined : { ...names, p };
   }
   const variance = pooled * (1 - pooled) * varianceFactor(groups);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type PresentedTable, refuseTooLarge, sliceTables } from '../../domain/analytics/crosstab.ts';
 import type { CrosstabCounts } from '../../domain/analytics/crosstab-counts.ts';
 import { corrections } from '../../domain/analytics/significance.ts';
+import type { Dimension } from '../../domain/questions/contract.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
 import { type ValidationIssue, validationProblem } from '../../errors.ts';
@@ -13,13 +14,19 @@ import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { loadSurvey } from '../load-survey.ts';
 import { okInSlices, type Route, route } from '../routing/route.ts';
 import { crosstabSchema } from '../schemas/analytics.ts';
-import { conditionsOf, dimensionOf, filterField, type NamedVariable } from '../schemas/analytics-variables.ts';
+import {
+  conditionsOf,
+  dimensionOf,
+  filterField,
+  type NamedVariable,
+  type VariableScope,
+} from '../schemas/analytics-variables.ts';
 import { countedOutcomesText, outcomeBodyField } from '../schemas/outcome.ts';
 import { endField, invertedRangeIssue, isRangeInverted, startField } from '../schemas/query-fields.ts';
 
 export interface CrosstabRouteDeps {
   /** Results are cached until the next batch of the survey. */
-  cachedCrosstab: CrosstabStore;
+  cachedCrosstab: Pick<CrosstabStore, 'countBanner' | 'lacksMetadataKey'>;
   surveys: Pick<SurveyStore, 'load'>;
   annotations: Pick<AnnotationStore, 'findByNames'>;
   /** Of a crosstab with its banner. */
@@ -96,11 +103,11 @@ const describeCrosstab = (maxCells: number): string =>
     '`significantOver` compares each column percentage of a row with the others by a two-sided z-test with pooled variance, over the respondents of both columns; columns without respondents, and pairs with nobody or everybody in the row, are not compared. ' +
       'Where fewer than 5 respondents of a column would be expected in the row, or outside of it, the test is Fisher’s exact test, two-sided. ' +
       'A correction takes all pairs of columns of one row as a family. Columns of a question with several answers share respondents: the covariance of the overlap is part of the variance, p (1 − p) (1/n₁ + 1/n₂ − 2 n₁₂ / (n₁ n₂)). ' +
-      'Where fewer than 5 respondents are expected as above, or fewer than 10 among those in only one of the two columns, overlapping columns are compared by an exact test of the difference, with the least favourable answers of those in both; in tables of more than 20,000 comparisons, and where it would take too long, they are not compared then.',
+      'Where fewer than 5 respondents are expected as above, or fewer than 10 among those in only one of the two columns, overlapping columns are compared by an exact test of the difference, with the least favourable answers of those in both; in tables of more than 20,000 comparisons, and where it would take too long, they are not compared then. Those exact tests take at most 20,000,000 steps a request, about a second: the table that would exceed them, and those after it, have none.',
     'With a weight, `weightedCount`, `weightedTotal`, percentages and Cramér’s V are computed from sums of weights, and columns are compared by their effective bases, (Σw)² / Σw²; the exact tests round the effective base, and then its share in the row, to whole respondents, of overlapping columns for those in both and in only one apart. `count` and `total` stay unweighted. ' +
       'Chi-square is corrected for the weights by their design effects (Rao and Scott, 1984), in small samples drawn towards that of the effective base, so that neither their size nor their spread makes anything significant; `uncorrectedChiSquare` is that of the weighted counts as shown. ' +
       'A weight is usable from 1e-12 to 1e12; responses without one only count in `unweightable`.',
-    `A removed option is a row or column as long as any response of the whole survey has chosen it, whatever is selected. A crosstab with its banner has at most ${maxCells} cells (CROSSTAB_MAX_CELLS). A \`banner\` puts further questions in columns beside one another, all counted at the same moment; each part equals the crosstab of its question alone, over the responses that answered it and the question in the rows.`,
+    `A removed option is a row or column as long as any response of the whole survey has chosen it, whatever is selected. A crosstab with its banner has at most ${maxCells} cells (CROSSTAB_MAX_CELLS). A \`banner\` puts further questions in columns beside one another, all counted at the same moment; each part equals the crosstab of its question alone, over the responses that answered it and the question in the rows, save for exact tests that are left out as above. A question that is named several times is counted once.`,
   ].join('\n\n');
 
 export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }: CrosstabRouteDeps): Route {
@@ -134,15 +141,16 @@ export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }
         { id: body.questionId1, row: body.rowId1, path: 'questionId1', rowPath: 'rowId1' },
         issues,
       );
-      const columns = columnNames.flatMap((head) => dimensionOf(scope, head, issues) ?? []);
+      const columns = columnDimensions(scope, columnNames, issues);
       const weight = weightOf(survey, body, issues);
       if (!rows || issues.length > 0) throw validationProblem(issues);
       refuseTooLarge(rows, columns, maxCells);
       const filters = await conditionsOf(scope, body.filters, 'filters');
+      const distinct = [...new Set(columns)];
       const counted = await cachedCrosstab.countBanner({
         surveyId: survey.id,
         rows,
-        columns,
+        columns: distinct,
         weight,
         filters,
         startDate,
@@ -152,13 +160,14 @@ export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }
       });
       if (counted.every(hasNoUsableWeight))
         await assertMetadataKeyExists(cachedCrosstab, survey.id, body.weightMetadataKey);
-      const tables = await runInSlices(
-        sliceTables(
-          rows,
-          columns.flatMap((dimension, index) => (counted[index] ? [{ ...counted[index], columns: dimension }] : [])),
-          { ...body, maxCells },
-        ),
+      const countedBy = new Map(
+        counted.flatMap((counts, index) => {
+          const dimension = distinct[index];
+          return dimension ? [[dimension, { ...counts, columns: dimension }] as const] : [];
+        }),
       );
+      const countedTables = columns.flatMap((dimension) => countedBy.get(dimension) ?? []);
+      const tables = await runInSlices(sliceTables(rows, countedTables, { ...body, maxCells }));
       return okInSlices(presentTables(columnNames, tables, body.banner !== undefined));
     },
   });
@@ -189,6 +198,22 @@ function columnVariables({ questionId2, rowId2, banner = [] }: z.output<typeof c
     rowPath: `banner.${index}.rowId`,
   }));
   return [{ id: questionId2, row: rowId2, path: 'questionId2', rowPath: 'rowId2' }, ...named];
+}
+
+/** A variable that is named several times is one object, so that it is counted and compared once. */
+function columnDimensions(
+  scope: VariableScope,
+  names: readonly NamedVariable[],
+  issues: ValidationIssue[],
+): Dimension[] {
+  const known = new Map<string, Dimension>();
+  return names.flatMap((name) => {
+    const key = JSON.stringify([name.id, name.row]);
+    const dimension = known.get(key) ?? dimensionOf(scope, name, issues);
+    if (!dimension) return [];
+    known.set(key, dimension);
+    return dimension;
+  });
 }
 
 function presentTables(

@@ -100,4 +100,60 @@ describe('a banner', () => {
       ],
     });
   });
+
+  describe('of questions with several answers', () => {
+    const rows = { categories: [head('a', 1), head('b', 2), head('c', 3)], source };
+    const bits = { kind: 'bits', slots: [1] } as const;
+    /** Twenty respondents each in `x` and in `y`, ten of them in both: exact tests find 12 of 20 more than 2 of 20. */
+    const overlapping = () => {
+      const counted = table(
+        ['x', 'y'],
+        [
+          [1, 1, 12],
+          [1, 2, 2],
+          [2, 1, 8],
+          [2, 2, 10],
+          [3, 2, 8],
+        ],
+      );
+      return {
+        ...counted,
+        columns: { ...counted.columns, source: bits },
+        columnOverlaps: [{ one: 1, other: 2, count: 10 }],
+      };
+    };
+    const lettersOf = ({ cells }: ReturnType<typeof interpretCrosstab>) =>
+      cells.map((line) => line.map(({ significantOver }) => significantOver.join('')).join('/'));
+    const tested = ['y/', '/', '/x'];
+
+    it('has exact tests in as many of its first tables as there are steps for, in all rows of a table or in none', () => {
+      assert.deepEqual(lettersOf(interpretCrosstab({ rows, ...overlapping() })), tested);
+      const at = (maxExactSteps: number) =>
+        interpretTables(rows, [overlapping(), overlapping(), overlapping()], { maxExactSteps }).map(lettersOf);
+      const none = ['/', '/', '/'];
+      const counts = Array.from({ length: 5000 }, (_, count) => count);
+      const steps = counts.find((maxExactSteps) => {
+        const alone = interpretCrosstab({ rows, ...overlapping() }, { maxExactSteps });
+        return lettersOf(alone)[0] === tested[0];
+      });
+      assert.ok(steps);
+      assert.deepEqual(at(steps - 1), [none, none, none]);
+      assert.deepEqual(at(steps), [tested, none, none]);
+      assert.deepEqual(at(3 * steps - 1), [tested, tested, none]);
+      assert.deepEqual(at(3 * steps), [tested, tested, tested]);
+    });
+
+    it('has steps for all exact tests of ordinary tables', () => {
+      const tables = Array.from({ length: 21 }, overlapping);
+      assert.ok(interpretTables(rows, tables).every((shown) => lettersOf(shown)[0] === tested[0]));
+    });
+
+    it('computes a table once that it holds several times', () => {
+      const shared = overlapping();
+      const [first, second, third] = interpretTables(rows, [shared, shared, overlapping()]);
+      assert.equal(first, second);
+      assert.deepEqual(first, third);
+      assert.notEqual(first, third);
+    });
+  });
 });
