@@ -6,6 +6,7 @@ import type { Dimension } from '../../domain/questions/contract.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
 import { type ValidationIssue, validationProblem } from '../../errors.ts';
+import { createKeyedQueue } from '../../platform/keyed-queue.ts';
 import { runInSlices } from '../../platform/slices.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
 import type { CrosstabStore } from '../../stores/clickhouse/counts/crosstab.ts';
@@ -111,6 +112,8 @@ const describeCrosstab = (maxCells: number): string =>
   ].join('\n\n');
 
 export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }: CrosstabRouteDeps): Route {
+  // Comparisons take up to seconds of the process: many of one user would hold up the replies to all others.
+  const inTurn = createKeyedQueue();
   return route({
     method: 'POST',
     path: '/analytics/surveys/{surveyId}/crosstab',
@@ -123,7 +126,7 @@ export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }
     body: crosstabBody,
     reply: crosstabSchema,
     replyStatus: 200,
-    handle: async ({ params, body }) => {
+    handle: async ({ params, body, principal }) => {
       const survey = await loadSurvey(surveys, params['surveyId']);
       const issues: ValidationIssue[] = [];
       const { startDate, endDate, isComplete, outcome: outcomes } = body;
@@ -167,8 +170,10 @@ export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }
         }),
       );
       const countedTables = columns.flatMap((dimension) => countedBy.get(dimension) ?? []);
-      const tables = await runInSlices(sliceTables(rows, countedTables, { ...body, maxCells }));
-      return okInSlices(presentTables(columnNames, tables, body.banner !== undefined));
+      return inTurn(principal.userId, async () => {
+        const tables = await runInSlices(sliceTables(rows, countedTables, { ...body, maxCells }));
+        return okInSlices(presentTables(columnNames, tables, body.banner !== undefined));
+      });
     },
   });
 }

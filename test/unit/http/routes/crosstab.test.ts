@@ -63,4 +63,22 @@ describe('a crosstab', () => {
     );
     for (const index of [0, 2, 3]) assert.deepEqual(banner[index], { questionId: other.id, ...first });
   });
+
+  it('of one user is compared after those that the user asked for before, beside those of others', async () => {
+    const codes = Array.from({ length: 40 }, (_, index) => index + 1);
+    const totals = new Map(codes.map((code) => [code, 100]));
+    const { ask, many } = setUp(() => ({
+      cells: codes.flatMap((row) => codes.map((column) => ({ row, column, count: 40 + ((row + column) % 20) }))),
+      rowTotals: totals,
+      columnTotals: totals,
+      total: 4000,
+    }));
+    const done: string[] = [];
+    const compare = async (userId: string) => {
+      await ask(userId, { questionId1: many.id, questionId2: many.id });
+      done.push(userId);
+    };
+    await Promise.all([...Array.from({ length: 8 }, () => compare('busy')), compare('other')]);
+    assert.ok(done.indexOf('other') <= 2, done.join());
+  });
 });
