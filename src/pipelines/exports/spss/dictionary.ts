@@ -1,5 +1,5 @@
 import { type ByteBuffer, createByteBuffer, truncateToBytes } from './byte-buffer.ts';
-import { maxLabelBytes, maxSetLabelBytes } from './labels.ts';
+import { maxLabelBytes, maxSetLabelBytes, valueLabels } from './labels.ts';
 import type { ResponseSet, Variable } from './variables.ts';
 
 /** How the file represents missing, highest and lowest numbers. */
@@ -152,8 +152,8 @@ function writeValueLabels(bytes: ByteBuffer, segments: readonly Segment[]): void
     if (isFirst && variable.values.length > 0 && variable.width <= shortTextBytes) {
       bytes.int(3);
       bytes.int(variable.values.length);
-      for (const { value, label } of variable.values) {
-        const text = Buffer.from(truncateToBytes(label, 120));
+      for (const { value, label } of valueLabels(variable.values)) {
+        const text = Buffer.from(label);
         writeValue(bytes, value);
         bytes.byte(text.length);
         bytes.bytes(text);
@@ -175,9 +175,9 @@ function writeLongTextValues(bytes: ByteBuffer, variables: readonly Variable[]):
     writeCounted(labels, name);
     labels.int(width);
     labels.int(values.length);
-    for (const { value, label } of values) {
+    for (const { value, label } of valueLabels(values)) {
       writeCounted(labels, String(value).padEnd(width));
-      writeCounted(labels, truncateToBytes(label, 120));
+      writeCounted(labels, label);
     }
   }
   if (labels.length > 0) writeExtensionBytes(bytes, 21, labels.take());

@@ -1,9 +1,10 @@
 import { headingOf } from '../columns.ts';
 import { truncateToBytes } from './byte-buffer.ts';
 
-/** Maximum bytes of the label of a variable, and of that of a multiple response set. */
+/** Maximum bytes of the label of a variable, of that of a multiple response set, and of that of a value. */
 export const maxLabelBytes = 255;
 export const maxSetLabelBytes = 120;
+const maxValueLabelBytes = 120;
 
 const ellipsis = '…';
 const ellipsisBytes = Buffer.byteLength(ellipsis);
@@ -21,6 +22,27 @@ export function labelWithin(
   const room = maxBytes - Buffer.byteLength(headingOf({ text: '' }, { ...column, label: '' }));
   const label = cutInMiddle(column.label, Math.max(Math.floor(room / 2), room - Buffer.byteLength(question.text)));
   return headingOf({ text: cutAtEnd(question.text, room - Buffer.byteLength(label)) }, { ...column, label });
+}
+
+/**
+ * The values of a variable with their labels within 120 bytes. Longer labels are cut in the middle, and have the value
+ * in front where another label would be the same.
+ */
+export function valueLabels<Value extends number | string>(
+  values: readonly { value: Value; label: string }[],
+): { value: Value; label: string }[] {
+  const within = (label: string): string => cutInMiddle(label, maxValueLabelBytes);
+  const wholeLabels = values.map(({ label }) => label).filter((label) => within(label) === label);
+  const taken = new Set(wholeLabels);
+  const cutTo = new Map(wholeLabels.map((label) => [label, label]));
+  for (const { value, label } of values) {
+    if (cutTo.has(label)) continue;
+    let cut = within(label);
+    for (let n = 1; taken.has(cut); n += 1) cut = within(`${n === 1 ? value : `${value}.${n}`}: ${label}`);
+    taken.add(cut);
+    cutTo.set(label, cut);
+  }
+  return values.map(({ value, label }) => ({ value, label: cutTo.get(label) ?? label }));
 }
 
 const cutAtEnd = (text: string, maxBytes: number): string =>
