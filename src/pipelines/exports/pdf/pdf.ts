@@ -4,6 +4,7 @@ import { tableOf } from '../tables.ts';
 import type { FileContent, Writer } from '../writer.ts';
 import { drawColumns, drawThemes } from './charts.ts';
 import { drawQuestion } from './question.ts';
+import { responsesOverTime } from './responses-over-time.ts';
 import { contentWidth, openSheet, page, type Sheet } from './sheet.ts';
 import { outcomeWords, type Words, wordsOf } from './words.ts';
 
@@ -61,10 +62,11 @@ function drawTitle(sheet: Sheet, { survey, summary, createdAt, words }: Title): 
   ]);
   drawOutcomes(sheet, summary, words);
   if (summary.byDay.length === 0) return;
+  const { heading, columns } = responsesOverTime(summary.byDay, words);
   sheet.gap(30);
-  sheet.write(words.perDay, { size: 11, weight: 'bold' });
+  sheet.write(heading, { size: 11, weight: 'bold' });
   sheet.gap(4);
-  drawColumns(sheet, daysOf(summary.byDay));
+  drawColumns(sheet, columns);
 }
 
 function drawKeyNumbers(sheet: Sheet, figures: readonly (readonly [string, string])[]): void {
@@ -105,13 +107,6 @@ function drawOutcomes(sheet: Sheet, summary: Summary, words: Words): void {
 export function drawLeftOut(sheet: Sheet, leftOut: ReturnType<typeof leftOutOf>, words: Words): void {
   const named = leftOut.map(({ outcome, count }) => `${words[outcomeWords[outcome]]} (${count})`);
   if (named.length > 0) sheet.write(`${words.leftOut}: ${named.join(', ')}`, quiet);
-}
-
-const daysShown = 60;
-
-/** The last days with responses, one column each. */
-function daysOf(byDay: Summary['byDay']): { label: string; count: number }[] {
-  return byDay.slice(-daysShown).map(({ date, count }) => ({ label: date.slice(5), count }));
 }
 
 function durationText(seconds: number | null): string {
