@@ -12,15 +12,16 @@ import { outcomeWords, type Words, wordsOf } from './words.ts';
  * A report: a title page with the totals of the survey, then every question with a chart and a table. Drawn by a PDF
  * library without a browser or network; answers of respondents are only drawn as text.
  */
-export const writePdf: Writer = async ({ survey, createdAt, summarise, themes: findThemes }, sink) => {
+export const writePdf: Writer = async ({ survey, layout, createdAt, summarise, themes: findThemes }, sink) => {
   const [summary, themes] = await Promise.all([summarise(), findThemes()]);
   const { title, language } = survey;
   const sheet = openSheet({ title, language, createdAt });
   const words = wordsOf(language);
   drawTitle(sheet, { survey, summary, createdAt, words });
   if (summary.questions.length > 0) sheet.nextPage();
-  for (const [index, question] of summary.questions.entries()) {
-    drawQuestion(sheet, tableOf(question, words), { number: index + 1, words });
+  for (const question of summary.questions) {
+    const number = layout.numbers.get(question.question.id) ?? 0;
+    drawQuestion(sheet, tableOf(question, words), { number, words });
     // Fifty questions take a second or two: messages to the process must be handled in between.
     await new Promise<void>((resolve) => setImmediate(resolve));
   }

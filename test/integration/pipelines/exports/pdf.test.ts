@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { interpretQuestion } from '../../../../src/domain/analytics/statistics.ts';
 import type { CountResult } from '../../../../src/domain/questions/contract.ts';
+import { layoutOf } from '../../../../src/pipelines/exports/columns.ts';
 import { writePdf } from '../../../../src/pipelines/exports/pdf/pdf.ts';
 import { wordsOf } from '../../../../src/pipelines/exports/pdf/words.ts';
 import type { FileContent, FileThemes } from '../../../../src/pipelines/exports/writer.ts';
@@ -90,11 +91,12 @@ async function report(
       settings: {},
     },
   );
-  const open = withQuestion(survey, { type: 'SHORT_TEXT', text: option }).question;
+  const { survey: whole, question: open } = withQuestion(survey, { type: 'SHORT_TEXT', text: option });
   const words: CountResult = { kind: 'text', counts: [{ key: 'one', count: 3 }], others: { keys: 2, count: 2 } };
   const pieces: Uint8Array[] = [];
-  const content: Pick<FileContent, 'survey' | 'createdAt' | 'themes' | 'summarise'> = {
-    survey,
+  const content: Pick<FileContent, 'survey' | 'layout' | 'createdAt' | 'themes' | 'summarise'> = {
+    survey: whole,
+    layout: layoutOf(whole, { labels: 'text' }),
     createdAt: new Date('2026-03-01T10:00:00Z'),
     themes: async () => themes,
     summarise: async () => ({

@@ -55,7 +55,7 @@ async function writeWide(format: Format): Promise<void> {
   })();
   const content = {
     survey: blankSurvey(),
-    layout: { columns: flags(columns), questions: [] },
+    layout: { columns: flags(columns), questions: [], numbers: new Map() },
     createdAt: new Date('2026-01-02T03:04:05Z'),
     batches,
     expectedRows: rows,
