@@ -15,6 +15,7 @@ import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { layoutOf } from './columns.ts';
 import { writers } from './format-writers.ts';
 import { createResponseSpool } from './response-spool.ts';
+import { fileSelection } from './selection.ts';
 import { fileCountTimeoutMs, summarise } from './summary.ts';
 import { type FileContent, type FileThemes, ResponseChanged } from './writer.ts';
 
@@ -76,6 +77,7 @@ export async function runExport(deps: RunExportDeps, exportId: string): Promise<
           survey,
           layout,
           createdAt,
+          selection: fileSelection(survey, layout, options, conditions),
           expectedRows: total,
           batches: progress.watch(batches, (batch) => batch.length),
           scan: () => throttled(deps, scan()),

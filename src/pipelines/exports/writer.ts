@@ -6,6 +6,7 @@ import type { CsvLines } from '../../stores/clickhouse/read/export-rows.ts';
 import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
 import type { FileSink } from '../../stores/export-files.ts';
 import type { Layout } from './columns.ts';
+import type { FileSelection } from './selection.ts';
 import type { Summary } from './summary.ts';
 
 /** What a writer may put into a file. */
@@ -14,6 +15,8 @@ export interface FileContent {
   layout: Layout;
   /** When the export was requested: the only time a file may contain, so that a repeated run makes the same bytes. */
   createdAt: Date;
+  /** Undefined where the file has all responses and questions. */
+  selection?: FileSelection | undefined;
   /** All responses of the file in batches, oldest first. */
   batches: AsyncIterable<readonly ResponseRecord[]>;
   /** How many they were when they were counted, before the file. */

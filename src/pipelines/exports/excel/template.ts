@@ -3,6 +3,7 @@ import type { Outcome } from '../../../domain/outcome.ts';
 import { cellText } from '../../../platform/sheet-text.ts';
 import type { Layout } from '../columns.ts';
 import { cellFormat } from '../printed-numbers.ts';
+import { type FileSelection, selectionTexts } from '../selection.ts';
 import { leftOutOf, type Summary } from '../summary.ts';
 import { type QuestionTable, tableOf } from '../tables.ts';
 import type { CellStyles } from './cells.ts';
@@ -11,6 +12,7 @@ import { readZip } from './zip.ts';
 export interface TemplateOptions {
   title: string;
   createdAt: Date;
+  selection?: FileSelection | undefined;
   layout: Layout;
   summary: Summary;
   /** Number of sheets for responses. */
@@ -95,12 +97,13 @@ function split(xml: string): { before: string; after: string; styles: CellStyles
   return { before, after: xml.slice(found.index + found[0].length), styles: { moment, date, time, flag } };
 }
 
-function addSummary(workbook: exceljs.Workbook, { title, createdAt, summary }: TemplateOptions): void {
+function addSummary(workbook: exceljs.Workbook, { title, createdAt, selection, summary }: TemplateOptions): void {
   const sheet = workbook.addWorksheet('Summary');
   sheet.getColumn(1).width = 56;
   const bold = { bold: true };
   sheet.addRow([cellText(title)]).font = { bold: true, size: 14 };
   sheet.addRow(['Made', createdAt]).getCell(2).numFmt = formats.moment;
+  if (selection) addSelection(sheet, selection);
   sheet.addRow(['Responses', summary.totalResponses]);
   for (const [outcome, name] of Object.entries(outcomeNames))
     sheet.addRow([name, summary.outcomes[outcome as Outcome]]);
@@ -124,6 +127,12 @@ function addSummary(workbook: exceljs.Workbook, { title, createdAt, summary }: T
     addMeasures(sheet, table);
     addLines(sheet, table);
   }
+}
+
+function addSelection(sheet: exceljs.Worksheet, selection: FileSelection): void {
+  const names = { questions: 'Questions', ofOutcome: (outcome: Outcome) => outcomeNames[outcome] };
+  for (const [index, text] of selectionTexts(selection, names).entries())
+    sheet.addRow([index === 0 ? 'Selection' : '', cellText(text)]);
 }
 
 /** Writes a value in full precision, shown with the printed digits. */

@@ -1,4 +1,5 @@
 import { outcomes } from '../../../domain/outcome.ts';
+import { selectionTexts } from '../selection.ts';
 import { leftOutOf, type Summary } from '../summary.ts';
 import { tableOf } from '../tables.ts';
 import type { FileContent, Writer } from '../writer.ts';
@@ -12,12 +13,15 @@ import { outcomeWords, type Words, wordsOf } from './words.ts';
  * A report: a title page with the totals of the survey, then every question with a chart and a table. Drawn by a PDF
  * library without a browser or network; answers of respondents are only drawn as text.
  */
-export const writePdf: Writer = async ({ survey, layout, createdAt, summarise, themes: findThemes }, sink) => {
+export const writePdf: Writer = async (
+  { survey, layout, createdAt, selection, summarise, themes: findThemes },
+  sink,
+) => {
   const [summary, themes] = await Promise.all([summarise(), findThemes()]);
   const { title, language } = survey;
   const sheet = openSheet({ title, language, createdAt });
   const words = wordsOf(language);
-  drawTitle(sheet, { survey, summary, createdAt, words });
+  drawTitle(sheet, { survey, summary, createdAt, selection, words });
   if (summary.questions.length > 0) sheet.nextPage();
   for (const question of summary.questions) {
     const number = layout.numbers.get(question.question.id) ?? 0;
@@ -37,22 +41,27 @@ export const writePdf: Writer = async ({ survey, layout, createdAt, summarise, t
   for await (const piece of sheet.doc) await sink.write(piece);
 };
 
-interface Title extends Pick<FileContent, 'survey' | 'createdAt'> {
+interface Title extends Pick<FileContent, 'survey' | 'createdAt' | 'selection'> {
   summary: Summary;
   words: Words;
 }
 
-function drawTitle(sheet: Sheet, { survey, summary, createdAt, words }: Title): void {
+function drawTitle(sheet: Sheet, { survey, summary, createdAt, selection, words }: Title): void {
   sheet.doc.rect(0, 0, page.width, 14).fill('#0072b2');
   sheet.y = 110;
   sheet.write(survey.title, { size: 26, weight: 'bold' });
   sheet.gap(8);
   if (survey.description) sheet.write(survey.description, { size: 11, color: '#52606d' });
   sheet.gap(4);
-  sheet.flow([{ text: words.made }, { text: `${createdAt.toISOString().slice(0, 16).replace('T', ' ')} UTC` }], {
-    size: 9,
-    color: '#7b8794',
-  });
+  const small = { size: 9, color: '#7b8794' };
+  sheet.flow([{ text: words.made }, { text: `${createdAt.toISOString().slice(0, 16).replace('T', ' ')} UTC` }], small);
+  if (selection) {
+    const texts = selectionTexts(selection, {
+      questions: words.questions,
+      ofOutcome: (outcome) => words[outcomeWords[outcome]],
+    });
+    sheet.write(`${words.selection}: ${texts.join(' · ')}`, small);
+  }
   sheet.gap(30);
   drawKeyNumbers(sheet, [
     [words.responses, String(summary.totalResponses)],

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { interpretQuestion } from '../../../../src/domain/analytics/statistics.ts';
 import { layoutOf } from '../../../../src/pipelines/exports/columns.ts';
 import { writePdf } from '../../../../src/pipelines/exports/pdf/pdf.ts';
+import type { FileSelection } from '../../../../src/pipelines/exports/selection.ts';
 import type { FileContent } from '../../../../src/pipelines/exports/writer.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 
@@ -14,12 +15,16 @@ const second = withQuestion(first.survey, { type: 'YES_NO', text: 'Again?' });
 const { survey } = second;
 
 /** The text of a PDF of these questions, of which 61 responses answered each. */
-async function textOf(columns: readonly string[] | undefined): Promise<string> {
+async function textOf(
+  columns: readonly string[] | undefined,
+  { language = 'en', selection }: { language?: string; selection?: FileSelection } = {},
+): Promise<string> {
   const layout = layoutOf(survey, { labels: 'text', columns });
   const counts = [{ kind: 'codes', counts: new Map([[1, 61]]) }] as const;
   const pieces: Uint8Array[] = [];
-  const content: Pick<FileContent, 'survey' | 'layout' | 'createdAt' | 'themes' | 'summarise'> = {
-    survey,
+  const content: Pick<FileContent, 'survey' | 'layout' | 'createdAt' | 'selection' | 'themes' | 'summarise'> = {
+    survey: { ...survey, language },
+    selection,
     layout,
     createdAt: new Date('2026-03-01T10:00:00Z'),
     themes: async () => undefined,
@@ -51,5 +56,23 @@ describe('a PDF of a selection', { skip }, () => {
     assert.match(await textOf(undefined), /1\. Breakfast\?[^]*2\. Again\?/);
     assert.match(await textOf([second.question.id]), /^\f?2\. Again\?$/m);
     assert.match(await textOf([second.question.id, first.question.id]), /2\. Again\?[^]*1\. Breakfast\?/);
+  });
+
+  it('says so on its first page, in the language of the survey', async () => {
+    const selection: FileSelection = {
+      startDate: new Date('2026-01-01T00:00:00Z'),
+      outcomes: ['COMPLETED', 'SCREENED_OUT'],
+      filters: ['1. Breakfast?: Yes'],
+      questions: { chosen: 1, all: 2 },
+    };
+    const columns = [second.question.id];
+    const firstPage = async (language: string) =>
+      (await textOf(columns, { language, selection })).split('\f')[0]?.replaceAll(/\s+/g, ' ') ?? '';
+    const times = '2026-01-01 00:00 – … UTC';
+    const english = `Selection: ${times} · Complete, Screened out · 1. Breakfast?: Yes · Questions: 1 / 2`;
+    assert.ok((await firstPage('en')).includes(english), await firstPage('en'));
+    const german = `Auswahl: ${times} · Vollständig, Ausgescreent · 1. Breakfast?: Yes · Fragen: 1 / 2`;
+    assert.ok((await firstPage('de')).includes(german), await firstPage('de'));
+    assert.ok(!(await textOf(undefined)).includes('Selection'));
   });
 });

@@ -6,6 +6,7 @@ import type { Outcome } from '../../../../src/domain/outcome.ts';
 import type { CountResult } from '../../../../src/domain/questions/contract.ts';
 import { layoutOf } from '../../../../src/pipelines/exports/columns.ts';
 import { createExcelWriter } from '../../../../src/pipelines/exports/excel/excel.ts';
+import type { FileSelection } from '../../../../src/pipelines/exports/selection.ts';
 import type { FileContent } from '../../../../src/pipelines/exports/writer.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 
@@ -22,6 +23,7 @@ interface Counts {
   outcomes?: Partial<Record<Outcome, number>>;
   /** Default: all responses. */
   countedResponses?: number;
+  selection?: FileSelection;
 }
 
 /** The rows of the summary of a workbook about one question. */
@@ -29,7 +31,7 @@ async function summaryOf(
   body: Body,
   results: CountResult[],
   answered: number,
-  { partBases = [], notAsked = 0, outcomes = {}, countedResponses }: Counts = {},
+  { partBases = [], notAsked = 0, outcomes = {}, countedResponses, selection }: Counts = {},
 ): Promise<exceljs.Row[]> {
   const { survey, question } = withQuestion(blankSurvey(), body);
   const questions = [
@@ -53,8 +55,9 @@ async function summaryOf(
     byDay: [],
     questions,
   };
-  const content: Pick<FileContent, 'survey' | 'layout' | 'createdAt' | 'batches' | 'summarise'> = {
+  const content: Pick<FileContent, 'survey' | 'layout' | 'createdAt' | 'selection' | 'batches' | 'summarise'> = {
     survey,
+    selection,
     layout: layoutOf({ isAnonymous: true, questions: [question] }, { labels: 'text' }),
     createdAt: new Date('2026-01-02T03:04:05Z'),
     batches: (async function* () {})(),
@@ -123,4 +126,23 @@ it('the summary of a workbook tells outcomes, those that no question counts, and
   // Outcomes that were asked for are counted.
   const names = (await about({ outcomes })).map(([name]) => name);
   assert.deepEqual([names.includes(left), names.includes('Not asked')], [false, false]);
+});
+
+it('the summary of a workbook names the selection that it is of', async () => {
+  const body = { type: 'YES_NO', text: 'q' } as const;
+  const selection: FileSelection = {
+    endDate: new Date('2026-02-01T00:00:00Z'),
+    outcomes: ['PARTIAL', 'SCREENED_OUT'],
+    filters: ['=2+2: Yes'],
+    questions: { chosen: 1, all: 2 },
+  };
+  const rows = await summaryOf(body, [codes(1, 2)], 3, { selection });
+  assert.deepEqual(rows.slice(2, 7).map(valuesOf), [
+    ['Selection', '… – 2026-01-31 23:59 UTC'],
+    ['', 'Partial, Screened out'],
+    ['', '=2+2: Yes'],
+    ['', 'Questions: 1 / 2'],
+    ['Responses', 3],
+  ]);
+  assert.equal(named(await summaryOf(body, [codes(1, 2)], 3), 'Selection'), undefined);
 });
