@@ -9,6 +9,7 @@ import { collectorDimension, collectorVariable } from '../../domain/analytics/co
 import { parseFilter } from '../../domain/analytics/filter.ts';
 import { languageDimension, languageVariable } from '../../domain/analytics/language-variable.ts';
 import { outcomeDimension, outcomeVariable } from '../../domain/analytics/outcome-variable.ts';
+import { maxMetadataKeyLength, maxMetadataTextLength } from '../../domain/metadata.ts';
 import type { Dimension, ParsedFilter } from '../../domain/questions/contract.ts';
 import { type NotAVariable, questionVariable } from '../../domain/questions/variable.ts';
 import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
@@ -27,7 +28,9 @@ export const annotationVariablesText =
   'After an analysis by AI also `sentiment:positive` (negative, neutral, mixed) and `theme:name`, or of one question `sentiment:questionId:positive` and `theme:questionId:name`; ' +
   'they hold where the last finished analysis found it in any, or that, answer.';
 
-export const filterField = z.string().min(3).max(1000);
+/** A text of the metadata fits in with its key, also where all characters of the key are written twice. */
+const maxFilterLength = 20 + 2 * maxMetadataKeyLength + maxMetadataTextLength;
+export const filterField = z.string().min(3).max(maxFilterLength);
 
 /** A variable as a request names it, with the paths of the fields. */
 export interface NamedVariable {

@@ -54,6 +54,11 @@ describe('a filter', () => {
     };
     assert.deepEqual(source('metadata:utm:a:b'), { kind: 'metadata', key: 'utm', value: 'a:b' });
     assert.deepEqual(source('invitation:team:'), { kind: 'metadata', key: 'invitation:team', value: '' });
+    assert.deepEqual(source('metadata:"utm:source":a:b'), { kind: 'metadata', key: 'utm:source', value: 'a:b' });
+    assert.deepEqual(source('metadata:"say ""a:b""":"c"'), { kind: 'metadata', key: 'say "a:b"', value: '"c"' });
+    assert.deepEqual(source('metadata:"utm:a'), { kind: 'metadata', key: '"utm', value: 'a' });
+    assert.deepEqual(source('invitation:"my:team":red'), { kind: 'metadata', key: 'invitation:my:team', value: 'red' });
+    assert.equal(source('metadata:"utm"'), 'must be metadata:KEY:VALUE');
     assert.equal(source('metadata:utm'), 'must be metadata:KEY:VALUE');
     assert.equal(source('invitation::red'), 'must be invitation:KEY:VALUE');
   });

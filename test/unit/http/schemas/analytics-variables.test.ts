@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { conditionsOf } from '../../../../src/http/schemas/analytics-variables.ts';
+import { conditionsOf, filterField } from '../../../../src/http/schemas/analytics-variables.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 
 describe('the filters of a request', () => {
@@ -35,5 +35,11 @@ describe('the filters of a request', () => {
     );
     isDone = true;
     assert.ok(turns > 3, `${turns} turns of the event loop`);
+  });
+
+  it('may name the longest key and text of the metadata', () => {
+    const longest = `invitation:"${'""'.repeat(100)}":${'x'.repeat(1000)}`;
+    assert.equal(filterField.parse(longest), longest);
+    assert.throws(() => filterField.parse(`${longest}${'x'.repeat(100)}`));
   });
 });
