@@ -1,3 +1,4 @@
+import { PermanentFailure } from '../../../errors.ts';
 import type { ResponseRecord } from '../../../stores/clickhouse/responses.ts';
 import { ResponseChanged, type Writer } from '../writer.ts';
 import { createByteBuffer } from './byte-buffer.ts';
@@ -6,6 +7,7 @@ import {
   asNumber,
   caseValue,
   labelMissing,
+  maxTextBytes,
   mayBeMissingValue,
   metadataNumber,
   type Variable,
@@ -17,8 +19,13 @@ import {
  * An SPSS system file. Reads all responses twice, because text widths and the number of cases precede the cases.
  */
 export const writeSpss: Writer = async ({ survey, layout, createdAt, batches, scan }, sink) => {
-  const variables = variablesOf(layout);
-  const cases = await measure(variables, scan());
+  const measured = variablesOf(layout);
+  const cases = await measure(measured, scan());
+  const variables = measured.filter(({ isJson, width }) => isJson !== true || width <= maxTextBytes);
+  if (variables.length === 0)
+    throw new PermanentFailure(
+      `The metadata of a response takes more than the ${maxTextBytes} bytes of a text in SPSS: ask for its keys, as metadata.KEY`,
+    );
   await sink.write(encodeDictionary({ variables, title: survey.title, createdAt, cases }));
   const writer = createCases(variables);
   let written = 0;

@@ -29,6 +29,8 @@ export interface Variable {
   missingValues?: MissingValues;
   /** Whether it is a key of the metadata, which is a number if all its texts are. */
   isMetadata?: true;
+  /** Whether it is a JSON text, which is left out if it would have to be cut. */
+  isJson?: true;
   /** The multiple response set that it belongs to. */
   set: ResponseSet | undefined;
   read(record: ResponseRecord): number | string | null;
@@ -103,7 +105,7 @@ export function caseValue({ read, rule, missingValues }: Variable, record: Respo
   return status === 'ANSWERED' ? value : (missingValues[status] ?? value);
 }
 
-/** Maximum bytes of a text variable; longer texts are cut. */
+/** Maximum bytes of a text variable; longer answers are cut. */
 export const maxTextBytes = 32_767;
 const gregorianMs = Date.UTC(1582, 9, 14);
 
@@ -322,14 +324,20 @@ function fieldShape({ type, read, field }: FileColumn): VariableShape {
           return typeof time === 'string' ? clockSeconds(time) : null;
         },
       };
-    case 'text':
+    case 'text': {
+      const isJson = field === 'metadata';
       return {
         width: 1,
         values: [],
         format: { kind: formats.text, width: 1, decimals: 0 },
         measure: 'nominal',
-        read: (record) => truncateToBytes(String(read(record) ?? ''), maxTextBytes),
+        ...(isJson && { isJson }),
+        read: (record) => {
+          const text = String(read(record) ?? '');
+          return isJson ? text : truncateToBytes(text, maxTextBytes);
+        },
       };
+    }
   }
 }
 
