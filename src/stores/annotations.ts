@@ -1,6 +1,7 @@
 import {
   type AnnotationEdition,
   type AnnotationKind,
+  type AnnotationsFound,
   annotationKindOf,
   annotationKinds,
   type Editions,
@@ -8,6 +9,7 @@ import {
   questionOfThemes,
 } from '../domain/analytics/annotation-variables.ts';
 import { currentThemeName, type ThemeNames } from '../domain/analytics/theme-names.ts';
+import { createPauses } from '../platform/slices.ts';
 import type { AnnotationTable } from './clickhouse/annotation-table.ts';
 import type { AiAnnotationRows } from './postgres/ai/annotations.ts';
 import type { AnalysisTopic } from './postgres/ai/topics.ts';
@@ -42,12 +44,10 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
       table.values({ surveyId, edition }),
       table.valuesByQuestion({ surveyId, edition }, questionIds),
     ]);
-    return {
-      edition,
-      names,
-      ...underGivenNames(found, names),
-      byQuestion: new Map([...byQuestion].map(([id, values]) => [id, underGivenNames(values, names)])),
-    };
+    const named = await underGivenNames(found, names);
+    const namedByQuestion = new Map<string, AnnotationsFound>();
+    for (const [id, values] of byQuestion) namedByQuestion.set(id, await underGivenNames(values, names));
+    return { edition, names, ...named, byQuestion: namedByQuestion };
   };
   /** Writes all annotations of a topic into a new edition and returns its name, by which readers find it. */
   const publish = async (topic: AnalysisTopic, signal?: AbortSignal): Promise<string> => {
@@ -59,9 +59,14 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
   const replacedIn = async (surveyId: string, edition: string): Promise<Map<string, string>> => {
     const names = await rows.themeNames(surveyId);
     if (names.size === 0) return new Map();
-    const found = await table.values({ surveyId, edition });
-    const named = found.map(({ value }) => [value, currentThemeName(names, value)] as const);
-    return new Map(named.filter(([value, name]) => value !== name));
+    const replaced = new Map<string, string>();
+    const pauseIfDue = createPauses();
+    for (const { value } of await table.values({ surveyId, edition })) {
+      const name = currentThemeName(names, value);
+      if (value !== name) replaced.set(value, name);
+      await pauseIfDue();
+    }
+    return replaced;
   };
   return {
     /** The annotations that these variables or filters name. A filter needs no values of its question. */
@@ -171,14 +176,21 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
   };
 }
 
-/** Values by the names that people gave them, most frequent first. Several may have one name. */
-function underGivenNames(found: readonly { value: string; count: number }[], names: ThemeNames) {
+/**
+ * Values by the names that people gave them, most frequent first. Several may have one name. Finding the names of ten
+ * thousands takes a tenth of a second, in which others are answered.
+ */
+async function underGivenNames(found: readonly { value: string; count: number }[], names: ThemeNames) {
+  const pauseIfDue = createPauses();
   const amounts = new Map<string, number>();
   const storedAs = new Map<string, string[]>();
   for (const { value, count } of found) {
     const name = currentThemeName(names, value);
     amounts.set(name, (amounts.get(name) ?? 0) + count);
-    storedAs.set(name, [...(storedAs.get(name) ?? []), value]);
+    const stored = storedAs.get(name);
+    if (stored) stored.push(value);
+    else storedAs.set(name, [value]);
+    await pauseIfDue();
   }
   const values = [...amounts].sort(([, one], [, other]) => other - one).map(([name]) => name);
   return { values, storedAs };
