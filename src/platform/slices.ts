@@ -31,6 +31,15 @@ function serveOne(): void {
   if (waiting.length > 0) setImmediate(serveOne);
 }
 
+/** Runs the work, and awaits `pause` after each of its pieces. */
+export async function runInPieces<Result>(work: SlicedWork<Result>, pause: () => Promise<void>): Promise<Result> {
+  for (;;) {
+    const step = work.next();
+    if (step.done) return step.value;
+    await pause();
+  }
+}
+
 /** Runs the work in slices of 3 ms, between which the event loop turns. */
 export async function runInSlices<Result>(work: SlicedWork<Result>): Promise<Result> {
   const pauseIfDue = createPauses();

@@ -1,4 +1,5 @@
 import type { ReportDocument } from '../../ai/tasks/report.ts';
+import { runAtOnce } from '../../platform/slices.ts';
 import { drawLeftOut, numberPages, quiet } from '../exports/pdf/pdf.ts';
 import { drawQuestion } from '../exports/pdf/question.ts';
 import { openSheet, page, type Sheet } from '../exports/pdf/sheet.ts';
@@ -59,10 +60,8 @@ function drawSections(sheet: Sheet, { survey, report, figures }: ReportDocument)
       // Each question's chart once, where it is mentioned first.
       if (!question || !questionIds.includes(question.id) || shown.has(question.id)) continue;
       shown.add(question.id);
-      drawQuestion(sheet, tableOf({ question, statistic: { ...statistic, type: question.type } }, words), {
-        number: index + 1,
-        words,
-      });
+      const table = tableOf({ question, statistic: { ...statistic, type: question.type } }, words);
+      runAtOnce(drawQuestion(sheet, table, { number: index + 1, words }));
     }
   }
 }

@@ -42,6 +42,8 @@ class ExportCancelled extends Error {}
 export const retentionDays = 7;
 const dayMs = 86_400_000;
 const progressEveryMs = 1000;
+/** Less than the shortest work after which it rests. */
+const pauseEveryMs = 20;
 
 /**
  * Makes the file of one export. May be repeated at any time, also concurrently: everything that determines the bytes is
@@ -81,14 +83,17 @@ export async function runExport(deps: RunExportDeps, exportId: string): Promise<
           expectedRows: total,
           batches: progress.watch(batches, (batch) => batch.length),
           scan: () => throttled(deps, scan()),
+          pause: progress.pause,
           themes: () => themesOf(deps.ai, record),
           csvLines: (columns, asked) =>
             progress.watch(
               deps.rows.csvLines(selection, columns, { codeColumns: survey.slotCounts.codes, asked }),
               (lines) => lines.rows,
             ),
-          summarise: () =>
-            summarise(deps.totals, { ...range, survey, filters: conditions, questions: layout.questions }),
+          summarise: async () => {
+            await deps.waitIfThrottled();
+            return summarise(deps.totals, { ...range, survey, filters: conditions, questions: layout.questions });
+          },
         },
         sink,
       ),
@@ -195,11 +200,21 @@ async function* throttled<T>(
   }
 }
 
-/** Counts rows on their way to the writer, reports progress once a second, and throws when the export was removed. */
+/**
+ * Counts rows on their way to the writer, rests between pieces of work, reports progress once a second, and throws when
+ * the export was removed.
+ */
 function trackProgress({ exports, waitIfThrottled, onProgress }: RunExportDeps, exportId: string, total: number) {
   let rows = 0;
   let hasBegun = false;
-  let reportedAtMs = performance.now();
+  let [reportedAtMs, pausedAtMs] = [performance.now(), performance.now()];
+  const report = async (done: number): Promise<void> => {
+    if (performance.now() - reportedAtMs < progressEveryMs) return;
+    reportedAtMs = performance.now();
+    const progress = await exports.saveProgress(exportId, Math.min(0.99, done));
+    if (progress === undefined) throw new ExportCancelled();
+    onProgress(progress);
+  };
   return {
     /** False for formats that are made from counts and read no rows. */
     hasBegun: () => hasBegun,
@@ -210,12 +225,16 @@ function trackProgress({ exports, waitIfThrottled, onProgress }: RunExportDeps, 
         yield piece;
         rows += rowsIn(piece);
         await waitIfThrottled();
-        if (performance.now() - reportedAtMs < progressEveryMs) continue;
-        reportedAtMs = performance.now();
-        const progress = await exports.saveProgress(exportId, Math.min(0.99, rows / Math.max(1, total)));
-        if (progress === undefined) throw new ExportCancelled();
-        onProgress(progress);
+        await report(rows / Math.max(1, total));
       }
+    },
+    async pause(done = 0): Promise<void> {
+      if (performance.now() - pausedAtMs < pauseEveryMs) return;
+      // Messages about the load are read in a later turn of the event loop.
+      await new Promise((resolve) => setImmediate(resolve));
+      await waitIfThrottled();
+      await report(done);
+      pausedAtMs = performance.now();
     },
   };
 }

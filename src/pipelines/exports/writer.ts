@@ -27,6 +27,11 @@ export interface FileContent {
   scan(): AsyncIterable<readonly ResponseRecord[]>;
   /** Themes of the newest AI analysis; undefined without one, and where the file is a selection. */
   themes(): Promise<FileThemes | undefined>;
+  /**
+   * Awaited between pieces of other work than reading responses: rests while respondents need the machine, and throws
+   * if the export was removed. `done`: the part of the file that is made, where no responses are read.
+   */
+  pause(done?: number): Promise<void>;
   /** Analytics over the responses of the file. */
   summarise(): Promise<Summary>;
 }

@@ -16,14 +16,14 @@ const columnsOfSheet = 16_384;
  * current time into the file.
  */
 export function createExcelWriter(rowsPerSheet = rowsOfSheet): Writer {
-  return async ({ survey, layout, createdAt, selection, batches, summarise }, sink) => {
+  return async ({ survey, layout, createdAt, selection, batches, summarise, pause }, sink) => {
     if (layout.columns.length > columnsOfSheet)
       throw new PermanentFailure(
         `A sheet has at most ${columnsOfSheet} columns, and the file would have ${layout.columns.length}: ask for fewer`,
       );
     const summary = await summarise();
     const sheets = Math.max(1, Math.ceil(summary.totalResponses / (rowsPerSheet - 1)));
-    const template = await makeTemplate({ title: survey.title, createdAt, selection, layout, summary, sheets });
+    const template = await makeTemplate({ title: survey.title, createdAt, selection, layout, summary, sheets, pause });
     const zip = createZip(sink, createdAt);
     for (const { name, bytes } of template.parts) await zip.add(name, [bytes]);
     const rows = createRows(batches, layout.columns, template.styles);

@@ -1,11 +1,13 @@
 import exceljs from 'exceljs';
 import type { Outcome } from '../../../domain/outcome.ts';
 import { cellText } from '../../../platform/sheet-text.ts';
+import { runInPieces, type SlicedWork } from '../../../platform/slices.ts';
 import type { Layout } from '../columns.ts';
 import { cellFormat } from '../printed-numbers.ts';
 import { type FileSelection, selectionTexts } from '../selection.ts';
 import { leftOutOf, type Summary } from '../summary.ts';
 import { type QuestionTable, tableOf } from '../tables.ts';
+import type { FileContent } from '../writer.ts';
 import type { CellStyles } from './cells.ts';
 import { readZip } from './zip.ts';
 
@@ -17,6 +19,7 @@ export interface TemplateOptions {
   summary: Summary;
   /** Number of sheets for responses. */
   sheets: number;
+  pause: FileContent['pause'];
 }
 
 /** A workbook without the rows of its responses. */
@@ -52,7 +55,7 @@ export async function makeTemplate(options: TemplateOptions): Promise<WorkbookTe
   workbook.created = options.createdAt;
   workbook.modified = options.createdAt;
   for (let sheet = 1; sheet <= options.sheets; sheet += 1) addResponses(workbook, options.layout, sheet);
-  addSummary(workbook, options);
+  await runInPieces(addSummary(workbook, options), options.pause);
   const parts = readZip(Buffer.from(await workbook.xlsx.writeBuffer()));
   const sheetNumber = (name: string) => Number(/^xl\/worksheets\/sheet(\d+)\.xml$/.exec(name)?.[1] ?? 0);
   const isResponses = (name: string) => sheetNumber(name) >= 1 && sheetNumber(name) <= options.sheets;
@@ -97,7 +100,10 @@ function split(xml: string): { before: string; after: string; styles: CellStyles
   return { before, after: xml.slice(found.index + found[0].length), styles: { moment, date, time, flag } };
 }
 
-function addSummary(workbook: exceljs.Workbook, { title, createdAt, selection, summary }: TemplateOptions): void {
+function* addSummary(
+  workbook: exceljs.Workbook,
+  { title, createdAt, selection, summary }: TemplateOptions,
+): SlicedWork<void> {
   const sheet = workbook.addWorksheet('Summary');
   sheet.getColumn(1).width = 56;
   const bold = { bold: true };
@@ -117,7 +123,8 @@ function addSummary(workbook: exceljs.Workbook, { title, createdAt, selection, s
   sheet.addRow(['Mean duration, seconds', summary.meanDuration ?? '–']);
   sheet.addRow(['Median duration, seconds', summary.medianDuration ?? '–']);
   sheet.getColumn(2).width = 24;
-  for (const table of summary.questions.map((question) => tableOf(question))) {
+  for (const question of summary.questions) {
+    const table = tableOf(question);
     sheet.addRow([]);
     const head = sheet.addRow([cellText(table.question.text)]);
     head.font = bold;
@@ -125,7 +132,7 @@ function addSummary(workbook: exceljs.Workbook, { title, createdAt, selection, s
     sheet.addRow(['Skipped', table.skipped]);
     if (table.notAsked > 0) sheet.addRow(['Not asked', table.notAsked]);
     addMeasures(sheet, table);
-    addLines(sheet, table);
+    yield* addLines(sheet, table);
   }
 }
 
@@ -145,11 +152,11 @@ function addMeasures(sheet: exceljs.Worksheet, { measures }: QuestionTable): voi
 
 const percentFormat = '0.0';
 
-function addLines(sheet: exceljs.Worksheet, { lines, heading }: QuestionTable): void {
+function* addLines(sheet: exceljs.Worksheet, { lines, heading }: QuestionTable): SlicedWork<void> {
   const [first] = lines;
   if (!first || first.cells.length === 0) return;
   if (lines.length > 1 || first.label !== '') {
-    addGrid(sheet, lines, heading);
+    yield* addGrid(sheet, lines, heading);
     return;
   }
   const areShares = first.cells.every(({ percent }) => percent !== null);
@@ -157,17 +164,22 @@ function addLines(sheet: exceljs.Worksheet, { lines, heading }: QuestionTable): 
   for (const { label, count, percent } of first.cells) {
     const row = sheet.addRow([cellText(label), count, ...(percent === null ? [] : [percent])]);
     if (percent !== null) row.getCell(3).numFmt = percentFormat;
+    yield;
   }
 }
 
 /** Adds counts, and percentages below them. */
-function addGrid(sheet: exceljs.Worksheet, lines: QuestionTable['lines'], heading: string): void {
+function* addGrid(sheet: exceljs.Worksheet, lines: QuestionTable['lines'], heading: string): SlicedWork<void> {
   const labels = (lines[0]?.cells ?? []).map(({ label }) => cellText(label));
   sheet.addRow([heading, ...labels]).font = { italic: true };
-  for (const { label, cells } of lines) sheet.addRow([cellText(label), ...cells.map(({ count }) => count)]);
+  for (const { label, cells } of lines) {
+    sheet.addRow([cellText(label), ...cells.map(({ count }) => count)]);
+    yield;
+  }
   sheet.addRow(['Percent', ...labels]).font = { italic: true };
   for (const { label, cells } of lines) {
     const row = sheet.addRow([cellText(label), ...cells.map(({ percent }) => percent)]);
     for (let cell = 2; cell <= cells.length + 1; cell += 1) row.getCell(cell).numFmt = percentFormat;
+    yield;
   }
 }

@@ -1,4 +1,5 @@
 import type { ChartKind } from '../../../domain/questions/contract.ts';
+import type { SlicedWork } from '../../../platform/slices.ts';
 import { percentText, printedScore } from '../printed-numbers.ts';
 import type { QuestionTable, TableCell } from '../tables.ts';
 import type { FileThemes } from '../writer.ts';
@@ -10,14 +11,14 @@ const quiet = '#7b8794';
 const rail = '#eef1f4';
 
 /** Draws the question's chart at the current position. */
-export function drawChart(sheet: Sheet, table: QuestionTable, words: Words): void {
+export function* drawChart(sheet: Sheet, table: QuestionTable, words: Words): SlicedWork<void> {
   if (table.answered === 0 || !table.lines.some(({ cells }) => cells.length > 0)) return;
-  drawers[table.chart](sheet, table, words);
+  yield* drawers[table.chart](sheet, table, words);
   sheet.gap(8);
 }
 
-const drawers: Record<ChartKind, (sheet: Sheet, table: QuestionTable, words: Words) => void> = {
-  bars(sheet, { lines }) {
+const drawers: Record<ChartKind, (sheet: Sheet, table: QuestionTable, words: Words) => SlicedWork<void>> = {
+  *bars(sheet, { lines }) {
     for (const { label, cells } of lines) {
       if (label !== '') {
         sheet.ensure(40);
@@ -29,14 +30,19 @@ const drawers: Record<ChartKind, (sheet: Sheet, table: QuestionTable, words: Wor
         cells.filter(({ isRest }) => !isRest),
       );
       if (label !== '') sheet.gap(6);
+      yield;
     }
   },
-  columns: (sheet, { timeline, lines }) => drawColumns(sheet, timeline ?? lines[0]?.cells ?? []),
+  *columns(sheet, { timeline, lines }) {
+    drawColumns(sheet, timeline ?? lines[0]?.cells ?? []);
+    yield;
+  },
   share: (sheet, { lines }) => drawShares(sheet, lines),
   lines: (sheet, { lines }) => drawShares(sheet, lines),
-  gauge(sheet, table, words) {
+  *gauge(sheet, table, words) {
     if (table.nps) drawGauge(sheet, table.nps, words);
     drawColumns(sheet, table.lines[0]?.cells ?? []);
+    yield;
   },
 };
 
@@ -116,7 +122,7 @@ export function drawColumns(sheet: Sheet, cells: readonly Pick<TableCell, 'label
 }
 
 /** One bar of 100 % for each line, divided into its parts, with a common legend. */
-function drawShares(sheet: Sheet, lines: QuestionTable['lines']): void {
+function* drawShares(sheet: Sheet, lines: QuestionTable['lines']): SlicedWork<void> {
   const labels = (lines[0]?.cells ?? []).map(({ label }) => label);
   const colors = partColors(labels.length);
   sheet.flow(
@@ -152,6 +158,7 @@ function drawShares(sheet: Sheet, lines: QuestionTable['lines']): void {
       at += width;
     }
     sheet.gap(height);
+    yield;
   }
 }
 

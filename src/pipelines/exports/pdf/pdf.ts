@@ -1,4 +1,5 @@
 import { outcomes } from '../../../domain/outcome.ts';
+import { runInPieces } from '../../../platform/slices.ts';
 import { selectionTexts } from '../selection.ts';
 import { leftOutOf, type Summary } from '../summary.ts';
 import { tableOf } from '../tables.ts';
@@ -14,7 +15,7 @@ import { outcomeWords, type Words, wordsOf } from './words.ts';
  * library without a browser or network; answers of respondents are only drawn as text.
  */
 export const writePdf: Writer = async (
-  { survey, layout, createdAt, selection, summarise, themes: findThemes },
+  { survey, layout, createdAt, selection, summarise, themes: findThemes, pause },
   sink,
 ) => {
   const [summary, themes] = await Promise.all([summarise(), findThemes()]);
@@ -23,11 +24,10 @@ export const writePdf: Writer = async (
   const words = wordsOf(language);
   drawTitle(sheet, { survey, summary, createdAt, selection, words });
   if (summary.questions.length > 0) sheet.nextPage();
-  for (const question of summary.questions) {
+  for (const [index, question] of summary.questions.entries()) {
     const number = layout.numbers.get(question.question.id) ?? 0;
-    drawQuestion(sheet, tableOf(question, words), { number, words });
-    // Fifty questions take a second or two: messages to the process must be handled in between.
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    const drawing = drawQuestion(sheet, tableOf(question, words), { number, words });
+    await runInPieces(drawing, () => pause(index / summary.questions.length));
   }
   if (themes && themes.found.length > 0) {
     sheet.ensure(170);

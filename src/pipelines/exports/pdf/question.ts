@@ -1,3 +1,4 @@
+import type { SlicedWork } from '../../../platform/slices.ts';
 import { percentText } from '../printed-numbers.ts';
 import type { QuestionTable } from '../tables.ts';
 import { drawChart } from './charts.ts';
@@ -8,7 +9,11 @@ const quiet = '#52606d';
 const ruleColor = '#cbd2d9';
 
 /** Draws one question: wording, chart and table. Begins a new page if the wording would be alone on its page. */
-export function drawQuestion(sheet: Sheet, table: QuestionTable, place: { number: number; words: Words }): void {
+export function* drawQuestion(
+  sheet: Sheet,
+  table: QuestionTable,
+  place: { number: number; words: Words },
+): SlicedWork<void> {
   const { number, words } = place;
   sheet.ensure(190);
   sheet.write(`${number}. ${table.question.text}`, { size: 12.5, weight: 'bold' });
@@ -24,9 +29,9 @@ export function drawQuestion(sheet: Sheet, table: QuestionTable, place: { number
   sheet.gap(6);
   if (table.answered === 0) sheet.write(words.nobody, { size: 9, color: quiet });
   else {
-    drawChart(sheet, table, words);
+    yield* drawChart(sheet, table, words);
     drawMeasures(sheet, table, words);
-    drawTable(sheet, table, words);
+    yield* drawTable(sheet, table, words);
   }
   sheet.gap(26);
 }
@@ -48,7 +53,7 @@ interface Column {
 }
 
 /** Labels with counts and percentages; a grid if the question has rows or items. */
-function drawTable(sheet: Sheet, { lines, heading }: QuestionTable, words: Words): void {
+function* drawTable(sheet: Sheet, { lines, heading }: QuestionTable, words: Words): SlicedWork<void> {
   const [first] = lines;
   if (!first || first.cells.length === 0) return;
   const isGrid = lines.length > 1 || first.label !== '';
@@ -70,12 +75,12 @@ function drawTable(sheet: Sheet, { lines, heading }: QuestionTable, words: Words
   const columnsAtOnce = 7;
   for (let from = 1; from < heads.length; from += columnsAtOnce) {
     const part = (row: readonly string[]) => [row[0] ?? '', ...row.slice(from, from + columnsAtOnce)];
-    drawPart(sheet, part(heads), rows.map(part));
+    yield* drawPart(sheet, part(heads), rows.map(part));
     sheet.gap(4);
   }
 }
 
-function drawPart(sheet: Sheet, heads: readonly string[], rows: readonly (readonly string[])[]): void {
+function* drawPart(sheet: Sheet, heads: readonly string[], rows: readonly (readonly string[])[]): SlicedWork<void> {
   const others = heads.length - 1;
   const firstWidth = Math.max(contentWidth * 0.3, contentWidth - others * 90);
   const columns = heads.map((_, index): Column => {
@@ -87,7 +92,10 @@ function drawPart(sheet: Sheet, heads: readonly string[], rows: readonly (readon
   const head = () => drawRow(sheet, { cells: heads, columns, isHead: true });
   sheet.ensure(60);
   head();
-  for (const row of rows) drawRow(sheet, { cells: row, columns, isHead: false, onNewPage: head });
+  for (const row of rows) {
+    drawRow(sheet, { cells: row, columns, isHead: false, onNewPage: head });
+    yield;
+  }
 }
 
 interface TableRow {

@@ -96,6 +96,7 @@ describe('hostile cells in a spreadsheet program', { skip: withoutOffice }, () =
       batches: rows.batches(selection, 1),
       csvLines: (columns) => rows.csvLines(selection, columns, { codeColumns: 1 }),
       themes: async () => undefined,
+      pause: async () => undefined,
       summarise: async () => ({
         surveyId: survey.id,
         totalResponses: hostile.length,

@@ -22,29 +22,31 @@ async function textOf(
   const layout = layoutOf(survey, { labels: 'text', columns });
   const counts = [{ kind: 'codes', counts: new Map([[1, 61]]) }] as const;
   const pieces: Uint8Array[] = [];
-  const content: Pick<FileContent, 'survey' | 'layout' | 'createdAt' | 'selection' | 'themes' | 'summarise'> = {
-    survey: { ...survey, language },
-    selection,
-    layout,
-    createdAt: new Date('2026-03-01T10:00:00Z'),
-    themes: async () => undefined,
-    summarise: async () => ({
-      surveyId: survey.id,
-      totalResponses: 61,
-      countedResponses: 61,
-      completeResponses: 61,
-      completionRate: 100,
-      outcomes: { PARTIAL: 0, COMPLETED: 61, SCREENED_OUT: 0, OVER_QUOTA: 0 },
-      averageDuration: 60,
-      meanDuration: 60,
-      medianDuration: 60,
-      byDay: [],
-      questions: layout.questions.map((question) => ({
-        question,
-        statistic: interpretQuestion(question, counts, { base: 61, partBases: [] }, 61),
-      })),
-    }),
-  };
+  const content: Pick<FileContent, 'survey' | 'layout' | 'createdAt' | 'selection' | 'themes' | 'summarise' | 'pause'> =
+    {
+      survey: { ...survey, language },
+      selection,
+      layout,
+      createdAt: new Date('2026-03-01T10:00:00Z'),
+      themes: async () => undefined,
+      pause: async () => undefined,
+      summarise: async () => ({
+        surveyId: survey.id,
+        totalResponses: 61,
+        countedResponses: 61,
+        completeResponses: 61,
+        completionRate: 100,
+        outcomes: { PARTIAL: 0, COMPLETED: 61, SCREENED_OUT: 0, OVER_QUOTA: 0 },
+        averageDuration: 60,
+        meanDuration: 60,
+        medianDuration: 60,
+        byDay: [],
+        questions: layout.questions.map((question) => ({
+          question,
+          statistic: interpretQuestion(question, counts, { base: 61, partBases: [] }, 61),
+        })),
+      }),
+    };
   await writePdf(content as FileContent, { write: async (bytes) => void pieces.push(Uint8Array.from(bytes)) });
   const read = spawnSync('pdftotext', ['-', '-'], { input: Buffer.concat(pieces), encoding: 'utf8' });
   assert.equal(read.status, 0, read.stderr);

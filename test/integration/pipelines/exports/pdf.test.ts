@@ -94,11 +94,12 @@ async function report(
   const { survey: whole, question: open } = withQuestion(survey, { type: 'SHORT_TEXT', text: option });
   const words: CountResult = { kind: 'text', counts: [{ key: 'one', count: 3 }], others: { keys: 2, count: 2 } };
   const pieces: Uint8Array[] = [];
-  const content: Pick<FileContent, 'survey' | 'layout' | 'createdAt' | 'themes' | 'summarise'> = {
+  const content: Pick<FileContent, 'survey' | 'layout' | 'createdAt' | 'themes' | 'summarise' | 'pause'> = {
     survey: whole,
     layout: layoutOf(whole, { labels: 'text' }),
     createdAt: new Date('2026-03-01T10:00:00Z'),
     themes: async () => themes,
+    pause: async () => undefined,
     summarise: async () => ({
       surveyId: survey.id,
       totalResponses: 61,

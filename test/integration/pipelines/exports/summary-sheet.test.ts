@@ -55,13 +55,17 @@ async function summaryOf(
     byDay: [],
     questions,
   };
-  const content: Pick<FileContent, 'survey' | 'layout' | 'createdAt' | 'selection' | 'batches' | 'summarise'> = {
+  const content: Pick<
+    FileContent,
+    'survey' | 'layout' | 'createdAt' | 'selection' | 'batches' | 'summarise' | 'pause'
+  > = {
     survey,
     selection,
     layout: layoutOf({ isAnonymous: true, questions: [question] }, { labels: 'text' }),
     createdAt: new Date('2026-01-02T03:04:05Z'),
     batches: (async function* () {})(),
     summarise: async () => summary,
+    pause: async () => undefined,
   };
   await createExcelWriter()(content as FileContent, {
     write: async (bytes) => void pieces.push(Uint8Array.from(bytes)),

@@ -7,6 +7,7 @@ import { createSheet } from '../../../../src/pipelines/exports/pdf/sheet.ts';
 import { createTypesetter } from '../../../../src/pipelines/exports/pdf/text.ts';
 import { wordsOf } from '../../../../src/pipelines/exports/pdf/words.ts';
 import { tableOf } from '../../../../src/pipelines/exports/tables.ts';
+import { runAtOnce } from '../../../../src/platform/slices.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 
 /** The colours of the areas in the chart of a grid with one row, where everybody chose another column. */
@@ -32,7 +33,7 @@ function areasOf(columns: number): string[] {
     return fill(color);
   };
   const sheet = createSheet(doc, createTypesetter(doc, 'en'), { isRightToLeft: false });
-  drawChart(sheet, tableOf({ question, statistic }, wordsOf('en')), wordsOf('en'));
+  runAtOnce(drawChart(sheet, tableOf({ question, statistic }, wordsOf('en')), wordsOf('en')));
   return areas;
 }
 

@@ -186,4 +186,50 @@ describe('a run of an export', () => {
     assert.equal(await runExport(deps, exportId), 'cancelled');
     assert.deepEqual(lying(), []);
   });
+
+  it('rests, reports its progress and ends when it was removed, also while a PDF is drawn', async (t) => {
+    let nowMs = 0;
+    t.mock.method(performance, 'now', () => (nowMs += 1000));
+    const likert = { type: 'LIKERT_SCALE', text: 'Good?' } as const;
+    const { survey: asked, question: first } = withQuestion(survey, likert);
+    const { survey: of, question: second } = withQuestion(asked, likert);
+    const counts = (codes: number[]) => ({
+      results: [{ kind: 'codes', counts: new Map(codes.map((code) => [code, 1])) }],
+      base: codes.length,
+      partBases: [],
+    });
+    const { deps, row } = setUp(() => '', {}, { of, format: 'PDF' });
+    deps.totals.countSurvey = async () =>
+      ({
+        total: 3,
+        counted: 3,
+        outcomes: { PARTIAL: 0, COMPLETED: 3, SCREENED_OUT: 0, OVER_QUOTA: 0 },
+        durationAverageMs: null,
+        durationMedianSeconds: null,
+        byDay: [],
+        lastSubmittedAt: null,
+        notAsked: new Map(),
+        perQuestion: new Map([
+          [first.id, counts([1, 2, 3])],
+          [second.id, counts([1, 2, 3])],
+        ]),
+      }) as never;
+    let rests = 0;
+    const reported = new Set<number>();
+    deps.waitIfThrottled = async () => {
+      rests += 1;
+    };
+    deps.onProgress = (progress) => void reported.add(progress);
+    assert.equal(await runExport(deps, exportId), 'completed');
+    assert.ok(rests > 2, `${rests} rests`);
+    assert.deepEqual([...reported], [0, 0.5]);
+    row.status = 'PENDING';
+    deps.waitIfThrottled = async () => {
+      rests += 1;
+      row.status = 'EXPIRED';
+    };
+    const before = rests;
+    assert.equal(await runExport(deps, exportId), 'cancelled');
+    assert.equal(rests, before + 2, 'before the counts, and after the first piece');
+  });
 });

@@ -71,6 +71,7 @@ async function writeWide(format: Format): Promise<void> {
       questions: format === 'PDF' ? gridOf(columns, rows) : [],
     }),
     themes: async () => undefined,
+    pause: async () => undefined,
   };
   await write(content as unknown as FileContent, { write: async () => undefined });
 }
