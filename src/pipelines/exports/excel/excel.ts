@@ -9,13 +9,21 @@ import { createZip } from './zip.ts';
 
 const rowsOfSheet = 1_048_576;
 const columnsOfSheet = 16_384;
+/** Of the summary, which is in memory until it is written: a thousand cells take about a megabyte. */
+const maxCellsOfGrids = 200_000;
 
 /**
  * A workbook: sheets of responses with a frozen head row, and a summary. exceljs makes everything but the rows, which
  * are streamed into its sheets, because the memory of its own streaming writer grows with the file, and it writes the
  * current time into the file.
  */
-export function createExcelWriter(rowsPerSheet = rowsOfSheet): Writer {
+export function createExcelWriter({
+  rowsPerSheet = rowsOfSheet,
+  maxGridCells = maxCellsOfGrids,
+}: {
+  rowsPerSheet?: number | undefined;
+  maxGridCells?: number | undefined;
+} = {}): Writer {
   return async ({ survey, layout, createdAt, selection, batches, summarise, pause }, sink) => {
     if (layout.columns.length > columnsOfSheet)
       throw new PermanentFailure(
@@ -23,7 +31,16 @@ export function createExcelWriter(rowsPerSheet = rowsOfSheet): Writer {
       );
     const summary = await summarise();
     const sheets = Math.max(1, Math.ceil(summary.totalResponses / (rowsPerSheet - 1)));
-    const template = await makeTemplate({ title: survey.title, createdAt, selection, layout, summary, sheets, pause });
+    const template = await makeTemplate({
+      title: survey.title,
+      createdAt,
+      selection,
+      layout,
+      summary,
+      sheets,
+      maxGridCells,
+      pause,
+    });
     const zip = createZip(sink, createdAt);
     for (const { name, bytes } of template.parts) await zip.add(name, [bytes]);
     const rows = createRows(batches, layout.columns, template.styles);

@@ -19,6 +19,8 @@ export interface TemplateOptions {
   summary: Summary;
   /** Number of sheets for responses. */
   sheets: number;
+  /** Maximum counts and percentages of rows and items in the summary; further tables of them are left out. */
+  maxGridCells: number;
   pause: FileContent['pause'];
 }
 
@@ -102,7 +104,7 @@ function split(xml: string): { before: string; after: string; styles: CellStyles
 
 function* addSummary(
   workbook: exceljs.Workbook,
-  { title, createdAt, selection, summary }: TemplateOptions,
+  { title, createdAt, selection, summary, maxGridCells }: TemplateOptions,
 ): SlicedWork<void> {
   const sheet = workbook.addWorksheet('Summary');
   sheet.getColumn(1).width = 56;
@@ -123,6 +125,7 @@ function* addSummary(
   sheet.addRow(['Mean duration, seconds', summary.meanDuration ?? '–']);
   sheet.addRow(['Median duration, seconds', summary.medianDuration ?? '–']);
   sheet.getColumn(2).width = 24;
+  let cellsLeft = maxGridCells;
   for (const question of summary.questions) {
     const table = tableOf(question);
     sheet.addRow([]);
@@ -132,7 +135,14 @@ function* addSummary(
     sheet.addRow(['Skipped', table.skipped]);
     if (table.notAsked > 0) sheet.addRow(['Not asked', table.notAsked]);
     addMeasures(sheet, table);
-    yield* addLines(sheet, table);
+    const cells = gridCells(table);
+    if (cells <= cellsLeft) {
+      cellsLeft -= cells;
+      yield* addLines(sheet, table);
+    } else {
+      const size = `${table.lines.length} × ${table.lines[0]?.cells.length ?? 0}`;
+      sheet.addRow([`Left out: a table of ${size}, as the tables of a summary have at most ${maxGridCells} cells`]);
+    }
   }
 }
 
@@ -152,10 +162,16 @@ function addMeasures(sheet: exceljs.Worksheet, { measures }: QuestionTable): voi
 
 const percentFormat = '0.0';
 
+const isGrid = (lines: QuestionTable['lines']): boolean => lines.length > 1 || (lines[0]?.label ?? '') !== '';
+
+/** The counts and percentages of a grid; 0 for a question without rows or items. */
+const gridCells = ({ lines }: QuestionTable): number =>
+  isGrid(lines) ? 2 * lines.reduce((sum, { cells }) => sum + cells.length, 0) : 0;
+
 function* addLines(sheet: exceljs.Worksheet, { lines, heading }: QuestionTable): SlicedWork<void> {
   const [first] = lines;
   if (!first || first.cells.length === 0) return;
-  if (lines.length > 1 || first.label !== '') {
+  if (isGrid(lines)) {
     yield* addGrid(sheet, lines, heading);
     return;
   }

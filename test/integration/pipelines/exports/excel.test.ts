@@ -79,7 +79,7 @@ async function written(
     batches,
     summarise: async () => summary,
   };
-  await createExcelWriter(rowsPerSheet)(content as unknown as Parameters<ReturnType<typeof createExcelWriter>>[0], {
+  await createExcelWriter({ rowsPerSheet })(content as unknown as Parameters<ReturnType<typeof createExcelWriter>>[0], {
     write: async (bytes) => void pieces.push(Buffer.from(bytes)),
   });
   return Buffer.concat(pieces);

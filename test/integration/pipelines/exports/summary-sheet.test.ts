@@ -24,6 +24,9 @@ interface Counts {
   /** Default: all responses. */
   countedResponses?: number;
   selection?: FileSelection;
+  /** Default: one. */
+  times?: number;
+  maxGridCells?: number;
 }
 
 /** The rows of the summary of a workbook about one question. */
@@ -31,15 +34,11 @@ async function summaryOf(
   body: Body,
   results: CountResult[],
   answered: number,
-  { partBases = [], notAsked = 0, outcomes = {}, countedResponses, selection }: Counts = {},
+  { partBases = [], notAsked = 0, outcomes = {}, countedResponses, selection, times = 1, maxGridCells }: Counts = {},
 ): Promise<exceljs.Row[]> {
   const { survey, question } = withQuestion(blankSurvey(), body);
-  const questions = [
-    {
-      question,
-      statistic: interpretQuestion(question, results, { base: answered, partBases, notAsked }, answered + notAsked),
-    },
-  ];
+  const statistic = interpretQuestion(question, results, { base: answered, partBases, notAsked }, answered + notAsked);
+  const questions = Array.from({ length: times }, () => ({ question, statistic }));
   const pieces: Uint8Array[] = [];
   const counts = { PARTIAL: 0, COMPLETED: answered, SCREENED_OUT: 0, OVER_QUOTA: 0, ...outcomes };
   const totalResponses = Object.values(counts).reduce((sum, count) => sum + count, 0);
@@ -67,7 +66,7 @@ async function summaryOf(
     summarise: async () => summary,
     pause: async () => undefined,
   };
-  await createExcelWriter()(content as FileContent, {
+  await createExcelWriter({ maxGridCells })(content as FileContent, {
     write: async (bytes) => void pieces.push(Uint8Array.from(bytes)),
   });
   const workbook = new exceljs.Workbook();
@@ -149,4 +148,26 @@ it('the summary of a workbook names the selection that it is of', async () => {
     ['Responses', 3],
   ]);
   assert.equal(named(await summaryOf(body, [codes(1, 2)], 3), 'Selection'), undefined);
+});
+
+it('the summary of a workbook leaves out grids beyond its limit, and says so', async () => {
+  const body: Body = {
+    type: 'MATRIX',
+    text: 'Which?',
+    options: [{ text: 'A' }, { text: 'B' }, { text: 'C' }],
+    settings: { rows: [{ text: 'one' }, { text: 'two' }] },
+  };
+  const results = [codes(1, 2, 0), codes(0, 0, 3)];
+  const shown = async (maxGridCells: number) => {
+    const rows = await summaryOf(body, results, 3, { partBases: [3, 3], times: 2, maxGridCells });
+    return rows
+      .map((row) => row.getCell(1).value)
+      .filter((value) => /^(Which|Answer$|Percent|one|Left out)/.test(String(value)));
+  };
+  const whole = ['Which?', 'Answer', 'one', 'Percent', 'one'];
+  const cut = 'Left out: a table of 2 × 3, as the tables of a summary have at most 12 cells';
+  assert.deepEqual(await shown(24), [...whole, ...whole]);
+  assert.deepEqual(await shown(12), [...whole, 'Which?', cut]);
+  assert.deepEqual(await shown(23), [...whole, 'Which?', cut.replace('12', '23')]);
+  assert.deepEqual(await shown(0), ['Which?', cut.replace('12', '0'), 'Which?', cut.replace('12', '0')]);
 });
