@@ -64,11 +64,11 @@ const bareDeps = {
   log: createLog('silent'),
 };
 
-/** Makes what runs the tasks that count quotas, as often as they are wanted. */
+/** Makes what runs the tasks that count quotas of which that was asked, as often as they are wanted. */
 function createCounting(deps: Parameters<typeof createCountQuotas>[0] & Omit<CountTurnsDeps, 'count'>) {
   const tasks = quotaCountTasks({ ...deps, count: createCountQuotas(deps) });
   return async (): Promise<void> => {
-    for (const { run } of tasks) await run();
+    for (const { everyMs, run } of tasks) if (everyMs <= 1000) await run();
   };
 }
 
