@@ -30,7 +30,7 @@ export interface ComparisonOptions {
   correction?: Correction | undefined;
   /** Maximum cells of all tables together; default 50,000. */
   maxCells?: number | undefined;
-  /** Maximum steps of exact tests of overlapping columns in all tables together; default 20,000,000. */
+  /** Maximum steps of exact tests of overlapping columns in all tables together; default 100,000,000. */
   maxExactSteps?: number | undefined;
 }
 
@@ -44,8 +44,9 @@ export interface CountedTable extends CrosstabCounts {
  * respondents who answered both questions, weighted if there are weights; with multiple answers their sum may exceed
  * 100. Columns are compared by their percentages and effective bases. Above 1,000,000 comparisons, 20,000 of one row or
  * 6,000,000 characters of column names the comparison is omitted in all tables (`isCompared`), or refused with
- * VALIDATION_ERROR if it was requested. Above 20,000,000 steps of exact tests of overlapping columns, the table that
- * exceeds them and those after it have none. A table that is given several times is computed once.
+ * VALIDATION_ERROR if it was requested. The steps of exact tests of overlapping columns are shared out evenly, the
+ * tables with the fewest comparisons first, which leave what they do not need to the others; `isPartlyCompared` says
+ * where tests were left out. A table that is given several times is computed once.
  * Cramér's V uses the (weighted) counts shown; chi-square is corrected for weights.
  */
 export function* sliceTables(
@@ -58,31 +59,25 @@ export function* sliceTables(
   const isChosen = (code: number) =>
     tables.some(({ rowTotals, chosenInSurvey }) => (rowTotals.get(code) ?? 0) > 0 || chosenInSurvey?.rows?.has(code));
   const categories = rows.categories.filter(({ code, isHidden }) => isHidden !== true || isChosen(code));
-  const layOut = oncePerItem((table: CountedTable) => layOutTable({ ...rows, categories }, table));
-  const layouts: TableLayout[] = [];
-  for (const table of tables) layouts.push(yield* layOut(table));
+  const laidOut = new Map<CountedTable, TableLayout>();
+  for (const table of new Set(tables)) laidOut.set(table, yield* layOutTable({ ...rows, categories }, table));
+  const layouts = tables.flatMap((table) => laidOut.get(table) ?? []);
   refuseTooManyCells(
     layouts[0]?.rows.length ?? 0,
     layouts.map((table) => table.columns.length),
     comparison.maxCells,
   );
   const isCompared = isComparable(layouts, comparison);
-  const steps = { left: comparison.maxExactSteps ?? maxExactSteps };
-  const present = oncePerItem((table: TableLayout) =>
-    presentTable(table, isCompared ? { ...comparison, steps } : undefined),
-  );
-  const presented: PresentedTable[] = [];
-  for (const table of layouts) presented.push(yield* present(table));
-  return presented;
-}
-
-function oncePerItem<Item, Made>(make: (item: Item) => SlicedWork<Made>): (item: Item) => SlicedWork<Made> {
-  const made = new Map<Item, Made>();
-  return function* (item) {
-    const known = made.get(item) ?? (yield* make(item));
-    made.set(item, known);
-    return known;
-  };
+  const presented = new Map<TableLayout, PresentedTable>();
+  const waiting = [...laidOut.values()].sort((one, other) => comparisonsOf(one) - comparisonsOf(other));
+  let left = comparison.maxExactSteps ?? maxExactSteps;
+  for (const [index, table] of waiting.entries()) {
+    const share = Math.floor(left / (waiting.length - index));
+    const budget = { left: share, isCut: false };
+    presented.set(table, yield* presentTable(table, isCompared ? { ...comparison, budget } : undefined));
+    left -= share - budget.left;
+  }
+  return layouts.flatMap((table) => presented.get(table) ?? []);
 }
 
 /** Header cells and sums of a table, before its cells are computed. */
@@ -95,6 +90,8 @@ interface TableLayout {
   /** Undefined without a weight. */
   unweightable: number | undefined;
 }
+
+const comparisonsOf = ({ rows, columns }: TableLayout): number => comparisonsIn(rows.length, columns.length);
 
 function* layOutTable(rows: Dimension, { columns, ...counts }: CountedTable): SlicedWork<TableLayout> {
   const sums = yield* sumsOf(counts);
@@ -162,7 +159,7 @@ const noColumns: string[] = [];
 export type PresentedTable = Sliced<ReturnType<typeof presentTable>>;
 type Sliced<Work> = Work extends SlicedWork<infer Result> ? Result : never;
 
-function* presentTable(layout: TableLayout, comparison: (ComparisonOptions & { steps: StepBudget }) | undefined) {
+function* presentTable(layout: TableLayout, comparison: (ComparisonOptions & { budget: StepBudget }) | undefined) {
   const { rows, columns, sums, unweightable } = layout;
   const table: Sum[][] = [];
   for (const row of rows) {
@@ -176,7 +173,7 @@ function* presentTable(layout: TableLayout, comparison: (ComparisonOptions & { s
       rows.length,
       { level: comparison.significance ?? defaultLevel, correction: comparison.correction },
       (one, other) => sharedBy(layout, one, other),
-      comparison.steps,
+      comparison.budget,
     ));
   const cells = [];
   for (const [r, line] of table.entries()) {
@@ -202,6 +199,7 @@ function* presentTable(layout: TableLayout, comparison: (ComparisonOptions & { s
     columns: columns.map(presentHeader),
     cells,
     isCompared: comparison !== undefined,
+    ...(comparison?.budget.isCut && { isPartlyCompared: true as const }),
     total: sums.total.count,
     weightedTotal: sums.total.weight,
     effectiveBase: sums.total.effectiveBase,

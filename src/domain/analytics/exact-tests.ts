@@ -4,14 +4,14 @@ import type { Sum } from './crosstab-counts.ts';
 export const roundingError = 1e-9;
 
 /** Above this number of steps columns that share respondents are not tested. */
-const maxOverlapSteps = 5000;
+export const maxOverlapSteps = 5000;
 
-/** Steps that several tests share; below zero once a test would have taken more than were left. */
+/** Steps that several tests share. */
 export interface StepBudget {
   left: number;
+  /** Whether a test was left out because it would have taken too many steps. */
+  isCut: boolean;
 }
-
-export const isUsedUp = (steps: StepBudget | undefined): boolean => steps !== undefined && steps.left < 0;
 
 /** The respondents of two columns: those in only one of them, in both, and in only the other. */
 export interface Groups {
@@ -79,13 +79,14 @@ type Wholes = Record<keyof Groups, Whole>;
  * of the shares as great as this one. How many of the shared respondents are in the row is not known: it is the
  * greatest p-value over all numbers that are possible, so that false alarms stay below the level. Each group counts
  * with its effective base, rounded to whole respondents of one weight; so do those in the row, with a half towards the
- * other column's share. Undefined if no number is possible or it would take too long, also for the `budget`.
+ * other column's share. Undefined if no number is possible or it would take too long. A test for which the `budget` has
+ * too few steps left finds no difference (1), so that a correction counts its pair.
  */
 export function overlapTest(
   groups: Groups,
   share: number,
   otherShare: number,
-  budget: StepBudget = { left: maxOverlapSteps },
+  budget: StepBudget = { left: maxOverlapSteps, isCut: false },
 ): number | undefined {
   const weight = groups.one.weight + groups.both.weight;
   const otherWeight = groups.other.weight + groups.both.weight;
@@ -102,7 +103,8 @@ export function overlapTest(
   };
   const { one, both, other } = wholes;
   const [from, to] = [roundDown(least, both), roundUp(most, both)];
-  if (to - from >= maxOverlapSteps) return undefined;
+  if (to - from >= maxOverlapSteps) return leaveOut(budget, 0, undefined);
+  if (budget.left === 0) return leaveOut(budget, 0, 1);
   const possible: { rows: number; difference: number }[] = [];
   let steps = 0;
   for (let inBoth = from; inBoth <= to; inBoth += 1) {
@@ -114,14 +116,18 @@ export function overlapTest(
     possible.push({ rows, difference: Math.max(0, Math.min(difference, share - otherShare)) });
     const drawn = drawnOf(wholes, rows);
     steps += (Math.min(drawn, both.size) + 1) * (Math.min(drawn, one.size, other.size) + 1);
-    if (steps > maxOverlapSteps) {
-      budget.left -= possible.length;
-      return undefined;
-    }
+    if (steps > maxOverlapSteps) return leaveOut(budget, possible.length, undefined);
   }
+  if (steps > budget.left) return leaveOut(budget, possible.length, 1);
   budget.left -= steps;
-  if (isUsedUp(budget)) return undefined;
   return Math.max(...possible.map(({ rows, difference }) => differenceTest(wholes, rows, difference)));
+}
+
+/** Returns the `result` of a test that is not computed; the steps that found this out were `taken` all the same. */
+function leaveOut<Result>(budget: StepBudget, taken: number, result: Result): Result {
+  budget.left = Math.max(0, budget.left - taken);
+  budget.isCut = true;
+  return result;
 }
 
 function wholeOf({ count, weight, effectiveBase }: Sum, partOfWeight: number): Whole {

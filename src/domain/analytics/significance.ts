@@ -5,7 +5,7 @@ import {
   type Counts,
   fisherTest,
   type Groups,
-  isUsedUp,
+  maxOverlapSteps,
   overlapTest,
   roundingError,
   type StepBudget,
@@ -34,8 +34,8 @@ export const maxComparisonsInRow = 20_000;
 
 /** Tables with more comparisons have no exact tests of overlapping columns, which take long. */
 const maxExactComparisons = 20_000;
-/** Steps of those tests in all tables of a request, which take about a second. */
-export const maxExactSteps = 20_000_000;
+/** Steps of those tests in all tables of a request: as many as a single table may take, which are some seconds. */
+export const maxExactSteps = maxExactComparisons * maxOverlapSteps;
 
 /** Number of tests for a table: all pairs of columns in every row. */
 export const comparisonsIn = (rows: number, columns: number): number => (rows * columns * (columns - 1)) / 2;
@@ -60,8 +60,8 @@ const leastExpected = 5;
  * those in both. Where an expected count is below 5, it is Fisher's exact test, two-sided (R. A. Fisher, Statistical
  * Methods for Research Workers, 5th ed. 1934, §21.02), of the shares of rounded effective bases (`countsOf`). For
  * overlapping columns it is `overlapTest` then, and also if fewer than 10 respondents in, or outside, the row are
- * expected among those in only one of the two columns (`numberInOne`); they are not tested if that takes too long, and
- * in no row if the table takes more than the `steps` left.
+ * expected among those in only one of the two columns (`numberInOne`); they are not tested if that takes too long,
+ * which `budget` keeps. Pairs for which it has too few steps left count in a correction.
  * Corrections are Bonferroni's (p times the tests of the row) and that of Y. Benjamini and Y. Hochberg (J. R. Statist.
  * Soc. B 57, 1995), as in R's `pairwise.prop.test(correct = FALSE)`.
  */
@@ -70,26 +70,13 @@ export function* compareColumns(
   rowCount: number,
   comparison: Comparison,
   sharedBy: (one: number, other: number) => Sum = () => nobody,
-  steps: StepBudget = { left: maxExactSteps },
+  budget: StepBudget = { left: maxExactSteps, isCut: false },
 ): SlicedWork<string[][][]> {
-  const hasExact = comparisonsIn(rowCount, columns.length) <= maxExactComparisons;
-  const compare = (exact: StepBudget | undefined) => compareRows(columns, rowCount, comparison, sharedBy, exact);
-  return (hasExact && (yield* compare(steps))) || (yield* compare(undefined)) || [];
-}
-
-/** Without `steps` overlapping columns have no exact tests. Undefined if there are too few of them. */
-function* compareRows(
-  columns: readonly ComparedColumn[],
-  rowCount: number,
-  comparison: Comparison,
-  sharedBy: (one: number, other: number) => Sum,
-  steps: StepBudget | undefined,
-): SlicedWork<string[][][] | undefined> {
   const criticalOf = createCriticalValues();
+  const hasExact = comparisonsIn(rowCount, columns.length) <= maxExactComparisons;
   const found: string[][][] = [];
   for (let row = 0; row < rowCount; row += 1) {
-    const pairs = yield* pairsOf(columns, row, sharedBy, steps);
-    if (isUsedUp(steps)) return undefined;
+    const pairs = yield* pairsOf(columns, row, sharedBy, { budget, hasExact });
     const over = columns.map((): number[] => []);
     for (const { greater, smaller } of yield* significantPairs(pairs, comparison, criticalOf))
       over[greater]?.push(smaller);
@@ -112,11 +99,17 @@ interface Share {
   share: number;
 }
 
+/** Whether overlapping columns of a table have exact tests, and their steps. */
+interface ExactTests {
+  budget: StepBudget;
+  hasExact: boolean;
+}
+
 function* pairsOf(
   columns: readonly ComparedColumn[],
   row: number,
   sharedBy: (one: number, other: number) => Sum,
-  steps: StepBudget | undefined,
+  exact: ExactTests,
 ): SlicedWork<Pair[]> {
   const testable = columns
     .map((all, column): Share => ({ column, all, base: all.effectiveBase, share: all.shares[row] ?? 0 }))
@@ -125,11 +118,10 @@ function* pairsOf(
   for (const [index, one] of testable.entries()) {
     for (let next = index + 1; next < testable.length; next += 1) {
       const other = testable[next];
-      const pair = other && pairOf(one, other, sharedBy(one.column, other.column), steps);
+      const pair = other && pairOf(one, other, sharedBy(one.column, other.column), exact);
       if (pair) pairs.push(pair);
-      if (isUsedUp(steps)) return pairs;
       // An exact test takes up to half a millisecond.
-      if (steps) yield;
+      if (exact.hasExact) yield;
     }
     yield;
   }
@@ -137,7 +129,7 @@ function* pairsOf(
 }
 
 /** Undefined if the two columns cannot be tested. */
-function pairOf(one: Share, other: Share, shared: Sum, steps: StepBudget | undefined): Pair | undefined {
+function pairOf(one: Share, other: Share, shared: Sum, { budget, hasExact }: ExactTests): Pair | undefined {
   const pooled = (one.base * one.share + other.base * other.share) / (one.base + other.base);
   const rarer = Math.min(pooled, 1 - pooled);
   if (!(rarer > 0)) return undefined;
@@ -149,7 +141,8 @@ function pairOf(one: Share, other: Share, shared: Sum, steps: StepBudget | undef
     return { ...names, p: fisherTest(countsOf(greater, smaller.share), countsOf(smaller, greater.share)) };
   const groups = { one: without(greater.all, shared), both: shared, other: without(smaller.all, shared) };
   if (isSmall || (shared.count > 0 && isBelow(rarer * numberInOne(groups), 2 * leastExpected))) {
-    const p = steps && overlapTest(groups, greater.share, smaller.share, steps);
+    if (!hasExact) budget.isCut = true;
+    const p = hasExact ? overlapTest(groups, greater.share, smaller.share, budget) : undefined;
     return p === undefined ? undefined : { ...names, p };
   }
   const variance = pooled * (1 - pooled) * varianceFactor(groups);

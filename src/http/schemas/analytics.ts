@@ -215,6 +215,12 @@ const tableFields = {
     .describe(
       'Whether columns were compared. False if more than 1,000,000 comparisons would be needed, more than 20,000 in one row, or more than 6,000,000 characters to name the columns, of all tables together; a request that asks for `significance` or `correction` is refused then',
     ),
+  isPartlyCompared: z
+    .literal(true)
+    .optional()
+    .describe(
+      'Present where exact tests of columns that share respondents were left out because they would take too long: an empty `significantOver` may then also mean that two columns were not compared',
+    ),
   total: countSchema.describe('Respondents who answered both questions'),
   weightedTotal: z.number(),
   effectiveBase: z.number().min(0).describe('(Σw)² / Σw²; the total without a weight'),

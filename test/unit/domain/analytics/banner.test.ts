@@ -126,21 +126,52 @@ describe('a banner', () => {
       cells.map((line) => line.map(({ significantOver }) => significantOver.join('')).join('/'));
     const tested = ['y/', '/', '/x'];
 
-    it('has exact tests in as many of its first tables as there are steps for, in all rows of a table or in none', () => {
-      assert.deepEqual(lettersOf(interpretCrosstab({ rows, ...overlapping() })), tested);
-      const at = (maxExactSteps: number) =>
-        interpretTables(rows, [overlapping(), overlapping(), overlapping()], { maxExactSteps }).map(lettersOf);
+    /** The steps that the exact tests of one such table take. */
+    const stepsOfOne = () => {
+      let [tooFew, enough] = [0, 10_000];
+      while (enough - tooFew > 1) {
+        const maxExactSteps = Math.floor((tooFew + enough) / 2);
+        const { isPartlyCompared } = interpretCrosstab({ rows, ...overlapping() }, { maxExactSteps });
+        if (isPartlyCompared) tooFew = maxExactSteps;
+        else enough = maxExactSteps;
+      }
+      return enough;
+    };
+
+    it('shares the steps of exact tests evenly between its tables, and says which of them lack tests', () => {
+      const steps = stepsOfOne();
+      const at = (maxExactSteps: number) => {
+        const shown = interpretTables(rows, [overlapping(), overlapping(), overlapping()], { maxExactSteps });
+        return { letters: shown.map(lettersOf), cut: shown.map((table) => table.isPartlyCompared ?? false) };
+      };
       const none = ['/', '/', '/'];
-      const counts = Array.from({ length: 5000 }, (_, count) => count);
-      const steps = counts.find((maxExactSteps) => {
-        const alone = interpretCrosstab({ rows, ...overlapping() }, { maxExactSteps });
-        return lettersOf(alone)[0] === tested[0];
-      });
-      assert.ok(steps);
-      assert.deepEqual(at(steps - 1), [none, none, none]);
-      assert.deepEqual(at(steps), [tested, none, none]);
-      assert.deepEqual(at(3 * steps - 1), [tested, tested, none]);
-      assert.deepEqual(at(3 * steps), [tested, tested, tested]);
+      assert.deepEqual(at(3 * steps), { letters: [tested, tested, tested], cut: [false, false, false] });
+      assert.deepEqual(at(0), { letters: [none, none, none], cut: [true, true, true] });
+      // What the first two leave is enough for the last one.
+      assert.deepEqual(at(2 * steps).cut, [true, true, false]);
+    });
+
+    it('has the letters of a table wherever it stands beside a larger one', () => {
+      const small = overlapping();
+      const large = { ...small, columns: { ...small.columns, categories: [...small.columns.categories] } };
+      for (let code = 3; code < 12; code += 1) {
+        large.columns.categories.push(head(`more ${code}`, code));
+        large.columnTotals = new Map([...large.columnTotals, [code, 20]]);
+        large.cells = [...large.cells, { row: 1, column: code, count: 12 }, { row: 2, column: code, count: 8 }];
+        large.columnOverlaps = [...large.columnOverlaps, { one: 1, other: code, count: 10 }];
+      }
+      const maxExactSteps = 2 * stepsOfOne();
+      for (const tables of [
+        [small, large],
+        [large, small],
+      ]) {
+        const shown = interpretTables(rows, tables, { maxExactSteps });
+        assert.deepEqual(lettersOf(shown[tables.indexOf(small)] as (typeof shown)[number]), tested);
+        assert.deepEqual(
+          shown.map(({ isPartlyCompared }) => isPartlyCompared ?? false),
+          tables.map((table) => table === large),
+        );
+      }
     });
 
     it('has steps for all exact tests of ordinary tables', () => {

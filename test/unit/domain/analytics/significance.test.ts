@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { nobody, type Sum } from '../../../../src/domain/analytics/crosstab-counts.ts';
-import { fisherTest, overlapTest } from '../../../../src/domain/analytics/exact-tests.ts';
+import { fisherTest, overlapTest, type StepBudget } from '../../../../src/domain/analytics/exact-tests.ts';
 import {
   type Comparison,
   compareColumns,
   comparisonsIn,
+  maxExactSteps,
   without,
 } from '../../../../src/domain/analytics/significance.ts';
 import { runAtOnce } from '../../../../src/platform/slices.ts';
@@ -21,6 +22,7 @@ function significant(
   bases: readonly number[],
   comparison: Comparison = { level: 0.95 },
   sharedBase?: (one: number, other: number) => number,
+  budget?: StepBudget,
 ): string[][] {
   const columns = bases.map((base, c) => ({
     value: letters[c] ?? '',
@@ -28,7 +30,7 @@ function significant(
     shares: rows.map((row) => (base === 0 ? 0 : (row[c] ?? 0) / base)),
   }));
   const sharedBy = sharedBase && ((one: number, other: number) => plain(sharedBase(one, other)));
-  return runAtOnce(compareColumns(columns, rows.length, comparison, sharedBy)).map((line) =>
+  return runAtOnce(compareColumns(columns, rows.length, comparison, sharedBy, budget)).map((line) =>
     line.flatMap((over, c) => over.map((value) => `${letters[c]}>${value}`)),
   );
 }
@@ -54,6 +56,33 @@ describe('comparing column percentages', () => {
     assert.deepEqual(significant(rows, bases, { level: 0.95, correction: 'fdr' }), [['a>d', 'b>d', 'c>d']]);
     assert.deepEqual(significant(rows, bases, { level: 0.967, correction: 'fdr' }), [['a>d', 'b>d', 'c>d']]);
     assert.deepEqual(significant(rows, bases, { level: 0.968, correction: 'fdr' }), [[]]);
+  });
+
+  it('corrects over the pairs of a row whose exact tests are left out for lack of steps, too', () => {
+    // a against b as the first and last smokers below, p = 0.01133. Exact tests of c, which shares respondents with
+    // both, find nothing.
+    const cut = (correction?: Comparison['correction']) => {
+      const budget = { left: 0, isCut: false };
+      const shared = (one: number, other: number) => (one === 2 || other === 2 ? 4 : 0);
+      const found = significant([[83, 70, 9]], [86, 82, 10], { level: 0.98, correction }, shared, budget);
+      assert.deepEqual(budget, { left: 0, isCut: true });
+      return found;
+    };
+    assert.deepEqual(cut(), [['a>b']]);
+    assert.deepEqual(cut('bonferroni'), [[]]);
+    assert.deepEqual(cut('fdr'), [[]]);
+  });
+
+  it('has the steps of all exact tests of the largest table that has them', () => {
+    const columns = Array.from({ length: 40 }, (_, c) => ({
+      value: `v${c}`,
+      ...plain(60),
+      shares: Array.from({ length: 25 }, (_, row) => (6 + ((row * c) % 4)) / 60),
+    }));
+    const budget = { left: maxExactSteps, isCut: false };
+    runAtOnce(compareColumns(columns, 25, { level: 0.95 }, () => plain(30), budget));
+    assert.equal(budget.isCut, false);
+    assert.ok(maxExactSteps - budget.left > 20_000_000, `${maxExactSteps - budget.left}`);
   });
 
   it('corrects over the testable pairs of a row', () => {

@@ -17,7 +17,7 @@ import { ArrangementFields } from './arrangement-fields.tsx';
 import styles from './crosstab.module.css';
 import { CrosstabSettings, measuresOf } from './crosstab-settings.tsx';
 import { CrosstabTable } from './crosstab-table.tsx';
-import { groupsOf, smallBase } from './layout.ts';
+import { groupsOf, partlyComparedText, smallBase } from './layout.ts';
 import { type Names, notesOf } from './notes.ts';
 import { type CrosstabSearch, correctionNames, keysOf, levelText, requestOf } from './search.ts';
 import { crosstabSheet } from './sheet.ts';
@@ -115,7 +115,11 @@ function Result({ surveyId, title, questions, search, labels, names, onClear }: 
   const rowTitle = titleOf(rows);
   const measures = measuresOf(search, isWeighted);
   const sheetOf = () => {
-    const notes = notesOf(search, names, { countedAt: new Date(dataUpdatedAt), isCompared: data.isCompared });
+    const notes = notesOf(search, names, {
+      countedAt: new Date(dataUpdatedAt),
+      isCompared: data.isCompared,
+      groups,
+    });
     return crosstabSheet({ title, rowTitle, notes }, groups, measures, isWeighted);
   };
   return (
@@ -145,7 +149,7 @@ function Result({ surveyId, title, questions, search, labels, names, onClear }: 
         {data.isCompared
           ? comparisonText(shown)
           : 'Columns are not compared: there are too many for tests of significance.'}{' '}
-        n: respondents, unweighted
+        {partlyComparedText(groups)} n: respondents, unweighted
         {isWeighted && '; eff.: effective base, (Σw)² / Σw²'}.
       </p>
       <TestsTable groups={groups} isWeighted={isWeighted} />

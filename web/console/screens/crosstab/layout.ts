@@ -53,6 +53,14 @@ export function groupsOf({ banner = [], ...first }: Crosstab, keys: readonly str
   });
 }
 
+/** Names the variables of which not all columns were compared; undefined if there are none. */
+export function partlyComparedText(groups: readonly ShownGroup[]): string | undefined {
+  const titles = groups.filter(({ table }) => table.isPartlyCompared).map(({ title }) => title);
+  return titles.length === 0
+    ? undefined
+    : `Not all columns that share respondents are compared, as exact tests would take too long: ${titles.join('; ')}.`;
+}
+
 const percent = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const fraction = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });

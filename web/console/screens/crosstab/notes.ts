@@ -1,6 +1,6 @@
 import type { FilterVariables } from '../../analytics/use-filter-variables.ts';
 import { filterText } from '../../analytics/variables.ts';
-import { smallBase } from './layout.ts';
+import { partlyComparedText, type ShownGroup, smallBase } from './layout.ts';
 import { type CrosstabSearch, correctionNames, levelText } from './search.ts';
 import type { Variable } from './variables.ts';
 
@@ -13,7 +13,7 @@ export interface Names extends FilterVariables {
 export function notesOf(
   search: CrosstabSearch,
   { variables, found, weights }: Names,
-  { countedAt, isCompared }: { countedAt: Date; isCompared: boolean },
+  { countedAt, isCompared, groups }: { countedAt: Date; isCompared: boolean; groups: readonly ShownGroup[] },
 ): string[] {
   const { from, to, filter = [], weight, weightKey, level = '0.95', correction = 'none', skipped } = search;
   const responses = [
@@ -27,6 +27,7 @@ export function notesOf(
       : weightKey !== undefined
         ? `key “${weightKey}” of the metadata`
         : 'none';
+  const partlyCompared = partlyComparedText(groups);
   return [
     `Responses: ${responses.length > 0 ? responses.join('; ') : 'all'}${skipped ? '; skipped as a category' : ''}`,
     [
@@ -37,5 +38,6 @@ export function notesOf(
       `Small base: below ${smallBase}`,
       `Counted: ${countedAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`,
     ].join(' · '),
+    ...(partlyCompared === undefined ? [] : [partlyCompared]),
   ];
 }
