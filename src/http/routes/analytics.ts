@@ -1,15 +1,12 @@
 import { z } from 'zod';
 import { bases } from '../../domain/analytics/asked.ts';
-import type { ParsedFilter } from '../../domain/questions/contract.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { findQuestion } from '../../domain/survey-edits.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
-import type { CrosstabStore } from '../../stores/clickhouse/counts/crosstab.ts';
 import type { TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { analyseQuestion, analyseSurvey } from '../../stores/survey-analytics.ts';
 import { loadSurvey } from '../load-survey.ts';
-import { assertMetadataKeysExist, keysOfFilters } from '../metadata-keys.ts';
 import { ok, type Route, route } from '../routing/route.ts';
 import { questionStatisticSchema, surveyAnalyticsSchema } from '../schemas/analytics.ts';
 import { annotationVariablesText, conditionsOf } from '../schemas/analytics-variables.ts';
@@ -20,7 +17,6 @@ import { filtersField, selectionFields } from '../schemas/response-query.ts';
 export interface AnalyticsRoutesDeps {
   /** Results are cached until the next batch of the survey. */
   cachedTotals: TotalsStore;
-  cachedCrosstab: Pick<CrosstabStore, 'lacksMetadataKey'>;
   surveys: Pick<SurveyStore, 'load'>;
   annotations: Pick<AnnotationStore, 'findByNames'>;
 }
@@ -35,7 +31,7 @@ const analyticsQuery = z
         'What percentages refer to: the responses that answer the question (`responseCount`), or all that it was asked in (`askedCount`)',
       ),
     filter: filtersField.describe(
-      '`questionId:optionValue`, `questionId:rowValue:columnValue` for a MATRIX, or `outcome:SCREENED_OUT`; may be repeated, all must hold. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE) take the value of an option, scales (RATING_SCALE, NPS, SLIDER) a point, such as `questionId:9`, or all points from one to another, such as `questionId:0..6` for the detractors of an NPS, and a RANKING the item ranked first or, as `questionId:itemValue:rank`, the rank of an item; the value of “other” is `__other__`. Options and rows may also be named by their id, or by their text if no other has the same; an unknown name is refused with the values that exist. `collector:ID` selects the responses of a collector, `language:de` those in a language or its regional forms, also if the survey’s language is one of them (without one, that of the survey counts; `language:other`: none that surveys are translated to), and `metadata:KEY:VALUE` or `invitation:KEY:VALUE` those whose metadata, or that of their invitation, has exactly this text at the key, which ends at the next colon or stands in quotation marks (`metadata:"utm:source":mail`; a quotation mark within it is written twice). A key that no response of the survey has is refused where nothing is selected and the survey has responses, and in exports in any case. Texts, addresses, files, dates, times and NUMBER cannot be filters, and neither can scales of more than 10,000 points. ' +
+      '`questionId:optionValue`, `questionId:rowValue:columnValue` for a MATRIX, or `outcome:SCREENED_OUT`; may be repeated, all must hold. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE) take the value of an option, scales (RATING_SCALE, NPS, SLIDER) a point, such as `questionId:9`, or all points from one to another, such as `questionId:0..6` for the detractors of an NPS, and a RANKING the item ranked first or, as `questionId:itemValue:rank`, the rank of an item; the value of “other” is `__other__`. Options and rows may also be named by their id, or by their text if no other has the same; an unknown name is refused with the values that exist. `collector:ID` selects the responses of a collector, `language:de` those in a language or its regional forms, also if the survey’s language is one of them (without one, that of the survey counts; `language:other`: none that surveys are translated to), and `metadata:KEY:VALUE` or `invitation:KEY:VALUE` those whose metadata, or that of their invitation, has exactly this text at the key, which ends at the next colon or stands in quotation marks (`metadata:"utm:source":mail`; a quotation mark within it is written twice). Texts, addresses, files, dates, times and NUMBER cannot be filters, and neither can scales of more than 10,000 points. ' +
         annotationVariablesText,
     ),
   })
@@ -50,8 +46,6 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
     const filters = await conditionsOf({ survey, known }, filter, 'filter');
     return { filters, startDate, endDate, isComplete, outcomes, base };
   };
-  const assertKeysExist = (survey: SurveyWithQuestions, { filters }: { filters: readonly ParsedFilter[] }) =>
-    assertMetadataKeysExist(deps.cachedCrosstab, survey.id, keysOfFilters(filters, 'filter'));
   return [
     route({
       method: 'GET',
@@ -67,10 +61,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
       replyStatus: 200,
       handle: async ({ params, query }) => {
         const survey = await loadSurvey(deps.surveys, params['surveyId']);
-        const selection = await selectionOf(survey, query);
-        const analytics = await analyseSurvey(deps.cachedTotals, survey, selection);
-        if (analytics.totalResponses === 0) await assertKeysExist(survey, selection);
-        return ok(analytics);
+        return ok(await analyseSurvey(deps.cachedTotals, survey, await selectionOf(survey, query)));
       },
     }),
     route({
@@ -88,10 +79,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
       handle: async ({ params, query }) => {
         const survey = await loadSurvey(deps.surveys, params['surveyId']);
         const question = findQuestion(survey, params['questionId'] ?? '');
-        const selection = await selectionOf(survey, query);
-        const statistic = await analyseQuestion(deps.cachedTotals, survey, question, selection);
-        if (statistic.responseCount === 0) await assertKeysExist(survey, selection);
-        return ok(statistic);
+        return ok(await analyseQuestion(deps.cachedTotals, survey, question, await selectionOf(survey, query)));
       },
     }),
   ];

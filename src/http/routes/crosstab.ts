@@ -13,7 +13,6 @@ import type { CrosstabStore } from '../../stores/clickhouse/counts/crosstab.ts';
 import type { CrosstabWeight } from '../../stores/clickhouse/counts/crosstab-statement.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { loadSurvey } from '../load-survey.ts';
-import { assertMetadataKeysExist, keysOfFilters, type NamedKey } from '../metadata-keys.ts';
 import { okInSlices, type Route, route } from '../routing/route.ts';
 import { crosstabSchema } from '../schemas/analytics.ts';
 import {
@@ -162,10 +161,8 @@ export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }
         isComplete,
         outcomes,
       });
-      await assertMetadataKeysExist(cachedCrosstab, survey.id, [
-        ...(counted.every(hasNoUsableWeight) ? keyOfWeight(body) : []),
-        ...(counted.every(({ total }) => total === 0) ? keysOfFilters(filters, 'filters') : []),
-      ]);
+      if (counted.every(hasNoUsableWeight))
+        await assertMetadataKeyExists(cachedCrosstab, survey.id, body.weightMetadataKey);
       const countedBy = new Map(
         counted.flatMap((counts, index) => {
           const dimension = distinct[index];
@@ -181,10 +178,22 @@ export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }
   });
 }
 
-const keyOfWeight = ({ weightMetadataKey: key }: z.output<typeof crosstabBody>): NamedKey[] =>
-  key === undefined ? [] : [{ path: 'weightMetadataKey', key }];
-
 const hasNoUsableWeight = ({ weighted }: CrosstabCounts): boolean => weighted?.total.weight === 0;
+
+/** Refuses a key that no response of the survey has, since a misspelt key would give an empty table. */
+async function assertMetadataKeyExists(
+  crosstab: Pick<CrosstabStore, 'lacksMetadataKey'>,
+  surveyId: string,
+  key: string | undefined,
+): Promise<void> {
+  if (key === undefined || !(await crosstab.lacksMetadataKey({ surveyId, key }))) return;
+  throw validationProblem([
+    {
+      path: 'weightMetadataKey',
+      message: `no response of this survey has the key ${JSON.stringify(key)} in its metadata`,
+    },
+  ]);
+}
 
 /** The variables in columns: the second question, then those of the banner. */
 function columnVariables({ questionId2, rowId2, banner = [] }: z.output<typeof crosstabBody>): NamedVariable[] {

@@ -4,7 +4,6 @@ import { exportFileTypes, metadataPrefix, responseFieldNames } from '../../domai
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { conflict, notFound, Problem, type ValidationIssue } from '../../errors.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
-import type { CrosstabStore } from '../../stores/clickhouse/counts/crosstab.ts';
 import type { ExportFiles } from '../../stores/export-files.ts';
 import {
   type CreatedExport,
@@ -15,7 +14,6 @@ import {
 } from '../../stores/postgres/exports.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { loadSurvey } from '../load-survey.ts';
-import { assertMetadataKeysExist, keysOfFilters } from '../metadata-keys.ts';
 import { objectInSurvey } from '../routing/audit.ts';
 import { accepted, ok, page, type Route, route } from '../routing/route.ts';
 import { conditionsOf, filterField } from '../schemas/analytics-variables.ts';
@@ -30,7 +28,6 @@ export interface ExportRoutesDeps {
   files: Pick<ExportFiles, 'path' | 'size' | 'remove'>;
   surveys: Pick<SurveyStore, 'load'>;
   annotations: Pick<AnnotationStore, 'findByNames'>;
-  cachedCrosstab: Pick<CrosstabStore, 'lacksMetadataKey'>;
   /** Maximum bytes of the finished files of a user; above it no more are begun. */
   maxUserBytes: number;
   now(): number;
@@ -169,7 +166,6 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
         // They keep what they select, so that later changes of the survey, or other rules of a newer version, do not
         // change the file.
         const conditions = await conditionsOf({ survey, known }, body.filters, 'filters', issues);
-        await assertMetadataKeysExist(deps.cachedCrosstab, survey.id, keysOfFilters(conditions, 'filters'));
         const record = {
           id: deps.newId(),
           surveyId: survey.id,
