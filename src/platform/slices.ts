@@ -11,24 +11,30 @@ export function runAtOnce<Result>(work: SlicedWork<Result>): Result {
   }
 }
 
-/** Pieces of work that wait to go on, the one that has waited longest first. */
-const waiting: (() => void)[] = [];
+/** Pieces of work that wait to go on, by their users. The first user is next, with the piece that has waited longest. */
+const waiting = new Map<string | symbol, (() => void)[]>();
 
 /**
  * Resolves in a later turn of the event loop, in which no other piece of work goes on: what comes in between two turns
- * waits for one slice, however many calls are worked on.
+ * waits for one slice, however many calls are worked on. Users have one slice each in turn.
  */
-function nextTurn(): Promise<void> {
+function nextTurn(user: string | symbol): Promise<void> {
   return new Promise((resolve) => {
-    waiting.push(resolve);
-    if (waiting.length === 1) setImmediate(serveOne);
+    if (waiting.size === 0) setImmediate(serveOne);
+    const pieces = waiting.get(user);
+    if (pieces) pieces.push(resolve);
+    else waiting.set(user, [resolve]);
   });
 }
 
 function serveOne(): void {
-  waiting[0]?.();
-  waiting.shift();
-  if (waiting.length > 0) setImmediate(serveOne);
+  for (const [user, pieces] of waiting) {
+    pieces.shift()?.();
+    waiting.delete(user);
+    if (pieces.length > 0) waiting.set(user, pieces);
+    break;
+  }
+  if (waiting.size > 0) setImmediate(serveOne);
 }
 
 /** Runs the work, and awaits `pause` after each of its pieces. */
@@ -40,9 +46,9 @@ export async function runInPieces<Result>(work: SlicedWork<Result>, pause: () =>
   }
 }
 
-/** Runs the work in slices of 3 ms, between which the event loop turns. */
-export async function runInSlices<Result>(work: SlicedWork<Result>): Promise<Result> {
-  const pauseIfDue = createPauses();
+/** Runs the work in slices of 3 ms, between which the event loop turns. Without a user it is work of its own. */
+export async function runInSlices<Result>(work: SlicedWork<Result>, user?: string): Promise<Result> {
+  const pauseIfDue = createPauses(user);
   for (;;) {
     const step = work.next();
     if (step.done) return step.value;
@@ -53,13 +59,13 @@ export async function runInSlices<Result>(work: SlicedWork<Result>): Promise<Res
 
 /**
  * Returns a function that long work calls now and then: where 3 ms have passed since the last pause it resolves when it
- * is this work's turn again, else there is nothing to wait for.
+ * is this work's turn again, or that of its user, else there is nothing to wait for.
  */
-export function createPauses(): () => Promise<void> | undefined {
+export function createPauses(user: string | symbol = Symbol()): () => Promise<void> | undefined {
   let until = performance.now() + firstSliceMs;
   return () => {
     if (performance.now() < until) return undefined;
-    return nextTurn().then(() => {
+    return nextTurn(user).then(() => {
       until = performance.now() + sliceMs;
     });
   };
@@ -71,9 +77,10 @@ export async function oneByOne<Item, Made>(
   make: (item: Item) => Made,
 ): Promise<Map<Item, Made>> {
   const made = new Map<Item, Made>();
+  const work = Symbol();
   for (const item of items) {
     made.set(item, make(item));
-    await nextTurn();
+    await nextTurn(work);
   }
   return made;
 }

@@ -19,6 +19,7 @@ export async function analyseSurvey(
   totals: TotalsStore,
   survey: SurveyWithQuestions,
   { base = 'answered', ...selection }: AnalyticsSelection = {},
+  user?: string,
 ) {
   const questions = visibleQuestions(survey);
   const counts = await totals.countSurvey({
@@ -34,7 +35,7 @@ export async function analyseSurvey(
     responsesByDay: counts.byDay,
     collectors: countsByCollector(survey, counts),
     lastResponseAt: counts.lastSubmittedAt?.toISOString() ?? null,
-    questionStats: await runInSlices(sliceStatistics(questions, counts, base)),
+    questionStats: await runInSlices(sliceStatistics(questions, counts, base), user),
   };
 }
 

@@ -59,9 +59,10 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
       query: analyticsQuery,
       reply: surveyAnalyticsSchema,
       replyStatus: 200,
-      handle: async ({ params, query }) => {
+      handle: async ({ params, query, principal }) => {
         const survey = await loadSurvey(deps.surveys, params['surveyId']);
-        return ok(await analyseSurvey(deps.cachedTotals, survey, await selectionOf(survey, query)));
+        const selection = await selectionOf(survey, query);
+        return ok(await analyseSurvey(deps.cachedTotals, survey, selection, principal.userId));
       },
     }),
     route({

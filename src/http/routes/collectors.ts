@@ -71,11 +71,15 @@ export function collectorRoutes({ surveys, actors, intake, now, newId }: Collect
       reply: z.array(collectorSchema),
       replyStatus: 200,
       isPaged: true,
-      handle: async ({ params, query }) => {
+      handle: async ({ params, query, principal }) => {
         const survey = await loadSurvey(surveys, params['id']);
         const collectors = (survey.collectors ?? []).filter(({ isDeleted }) => !isDeleted);
         const shown = await present(survey, slicePage(collectors, query));
-        return pageInSlices(shown, { page: query.page, limit: query.limit, total: collectors.length });
+        return pageInSlices(
+          shown,
+          { page: query.page, limit: query.limit, total: collectors.length },
+          principal.userId,
+        );
       },
     }),
     route({

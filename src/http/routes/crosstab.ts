@@ -6,7 +6,6 @@ import type { Dimension } from '../../domain/questions/contract.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
 import { type ValidationIssue, validationProblem } from '../../errors.ts';
-import { createKeyedQueue } from '../../platform/keyed-queue.ts';
 import { runInSlices } from '../../platform/slices.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
 import type { CrosstabStore } from '../../stores/clickhouse/counts/crosstab.ts';
@@ -112,8 +111,6 @@ const describeCrosstab = (maxCells: number): string =>
   ].join('\n\n');
 
 export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }: CrosstabRouteDeps): Route {
-  // Comparisons take up to seconds of the process: many of one user would hold up the replies to all others.
-  const inTurn = createKeyedQueue();
   return route({
     method: 'POST',
     path: '/analytics/surveys/{surveyId}/crosstab',
@@ -170,10 +167,8 @@ export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }
         }),
       );
       const countedTables = columns.flatMap((dimension) => countedBy.get(dimension) ?? []);
-      return inTurn(principal.userId, async () => {
-        const tables = await runInSlices(sliceTables(rows, countedTables, { ...body, maxCells }));
-        return okInSlices(presentTables(columnNames, tables, body.banner !== undefined));
-      });
+      const tables = await runInSlices(sliceTables(rows, countedTables, { ...body, maxCells }), principal.userId);
+      return okInSlices(presentTables(columnNames, tables, body.banner !== undefined), principal.userId);
     },
   });
 }

@@ -120,10 +120,10 @@ export function invitationRoutes(deps: InvitationRoutesDeps): Route[] {
       reply: z.array(invitationSchema),
       replyStatus: 200,
       isPaged: true,
-      handle: async ({ params, query }) => {
+      handle: async ({ params, query, principal }) => {
         const collectorId = params['collectorId'] ?? '';
         const { items, total } = await invitations.list({ collectorId, ...query, now: new Date(now()) });
-        return pageInSlices(items.map(presented), { page: query.page, limit: query.limit, total });
+        return pageInSlices(items.map(presented), { page: query.page, limit: query.limit, total }, principal.userId);
       },
     }),
     route({

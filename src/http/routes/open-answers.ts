@@ -58,7 +58,7 @@ function listRoute({ responses, surveys, annotations }: OpenAnswersRoutesDeps): 
     replyStatus: 200,
     isPaged: true,
     audit: readingAudit,
-    handle: async ({ params, query }) => {
+    handle: async ({ params, query, principal }) => {
       const survey = await loadSurvey(surveys, params['surveyId']);
       const question = openQuestionOf(survey, params['questionId']);
       const { filter, search, outcome: outcomes, page: pageNumber, ...selection } = query;
@@ -85,7 +85,7 @@ function listRoute({ responses, surveys, annotations }: OpenAnswersRoutesDeps): 
         const { sentiment, themes = [] } = found.get(answer.responseId) ?? {};
         return { ...answer, sentiment: sentiments.find((name) => name === sentiment) ?? null, themes };
       });
-      return pageInSlices(answers, { page: pageNumber, limit: query.limit, total, nextCursor });
+      return pageInSlices(answers, { page: pageNumber, limit: query.limit, total, nextCursor }, principal.userId);
     },
   });
 }

@@ -79,17 +79,17 @@ export type Outcome =
 
 export const ok = (data: unknown): Outcome => ({ kind: 'json', status: 200, data });
 /** A reply of megabytes: its JSON is made in slices, so that other calls are answered meanwhile. */
-const inSlices = async (body: { data: unknown; pagination?: Pagination }): Promise<Outcome> => ({
+const inSlices = async (body: { data: unknown; pagination?: Pagination }, user?: string): Promise<Outcome> => ({
   kind: 'bytes',
   status: 200,
   headers: [
     ['content-type', 'application/json; charset=utf-8'],
     ['cache-control', 'no-store'],
   ],
-  bytes: await runInSlices(sliceJson({ success: true, ...body })),
+  bytes: await runInSlices(sliceJson({ success: true, ...body }), user),
 });
-/** `ok` for data of megabytes. */
-export const okInSlices = (data: unknown): Promise<Outcome> => inSlices({ data });
+/** `ok` for data of megabytes, which share the turns of the user, if one is given. */
+export const okInSlices = (data: unknown, user?: string): Promise<Outcome> => inSlices({ data }, user);
 export const created = (data: unknown): Outcome => ({ kind: 'json', status: 201, data });
 export const accepted = (data: unknown): Outcome => ({ kind: 'json', status: 202, data });
 export const page = (data: unknown, pagination: Pagination): Outcome => ({
@@ -100,7 +100,8 @@ export const page = (data: unknown, pagination: Pagination): Outcome => ({
 });
 
 /** `page` for items that take megabytes together. */
-export const pageInSlices = (data: unknown, pagination: Pagination): Promise<Outcome> => inSlices({ data, pagination });
+export const pageInSlices = (data: unknown, pagination: Pagination, user?: string): Promise<Outcome> =>
+  inSlices({ data, pagination }, user);
 
 /** `page` for items of any size: each piece is read once the one before is on its way. */
 export const pageInPieces = (pieces: AsyncIterable<readonly unknown[]>, pagination: Pagination): Outcome => ({

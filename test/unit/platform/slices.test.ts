@@ -29,4 +29,22 @@ describe('work in slices', () => {
     // Each takes 20 ms, in slices of 3.
     assert.ok(turns.filter((size) => size === 1).length >= 9, `${turns}`);
   });
+
+  it('takes turns by user, so that one with much work holds another up no longer than one with little', async () => {
+    const slices: string[] = [];
+    function* work(name: string): SlicedWork<void> {
+      for (let step = 0; step < 40; step += 1) {
+        for (const until = performance.now() + 0.5; performance.now() < until; );
+        if (slices.at(-1) !== name) slices.push(name);
+        yield;
+      }
+    }
+    const busy = Array.from({ length: 20 }, (_, index) => runInSlices(work(`busy ${index}`), 'busy'));
+    await runInSlices(work('other'), 'other');
+    const others = slices.flatMap((name, index) => (name === 'other' ? [index] : []));
+    const between = others.slice(1).map((index, at) => index - (others[at] ?? 0) - 1);
+    assert.ok(between.length >= 1 && between.every((count) => count <= 1), `${between}`);
+    await Promise.all(busy);
+    assert.equal(new Set(slices).size, 21);
+  });
 });

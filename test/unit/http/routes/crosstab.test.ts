@@ -64,21 +64,23 @@ describe('a crosstab', () => {
     for (const index of [0, 2, 3]) assert.deepEqual(banner[index], { questionId: other.id, ...first });
   });
 
-  it('of one user is compared after those that the user asked for before, beside those of others', async () => {
+  it('takes turns with those of others by user, and with those of the same user', async () => {
     const codes = Array.from({ length: 40 }, (_, index) => index + 1);
     const totals = new Map(codes.map((code) => [code, 100]));
-    const { ask, many } = setUp(() => ({
+    const large = {
       cells: codes.flatMap((row) => codes.map((column) => ({ row, column, count: 40 + ((row + column) % 20) }))),
       rowTotals: totals,
       columnTotals: totals,
       total: 4000,
-    }));
-    const done: string[] = [];
-    const compare = async (userId: string) => {
-      await ask(userId, { questionId1: many.id, questionId2: many.id });
-      done.push(userId);
     };
-    await Promise.all([...Array.from({ length: 8 }, () => compare('busy')), compare('other')]);
+    const { ask, many, other } = setUp(({ columns }) => (columns[0]?.categories.length === 40 ? large : few));
+    const done: string[] = [];
+    const compare = async (userId: string, columns = many) => {
+      await ask(userId, { questionId1: many.id, questionId2: columns.id });
+      done.push(columns === many ? userId : 'small');
+    };
+    await Promise.all([...Array.from({ length: 8 }, () => compare('busy')), compare('other'), compare('busy', other)]);
     assert.ok(done.indexOf('other') <= 2, done.join());
+    assert.ok(done.indexOf('small') <= 2, done.join());
   });
 });
