@@ -21,6 +21,17 @@ describe('what somebody else has changed while a form is open', { skip: withoutB
     await page.getByRole('menuitem', { name: action }).click();
   };
 
+  /** Lets the service answer the next change at an address, and nobody hear the reply. */
+  const loseReply = (page: Page, address: string) =>
+    page.route(
+      address,
+      async (route) => {
+        await route.fetch();
+        await route.abort('connectionreset');
+      },
+      { times: 1 },
+    );
+
   it('of a quota is shown beside the own change, and neither overwrites the other unasked', async () => {
     const { id, questions } = await publishedSurvey(admin, { title: 'Two editors' }, [
       { type: 'YES_NO', text: 'Again?' },
@@ -64,6 +75,35 @@ describe('what somebody else has changed while a form is open', { skip: withoutB
     await dialog.waitFor({ state: 'detached' });
     const { name, responseQuota } = await admin.get(`/collectors/${collector.id}`);
     assert.deepEqual([name, responseQuota], ['Poster in Ulm', 5]);
+    await page.context().close();
+  });
+
+  it('is not what the own change has stored whose reply was lost', async () => {
+    const { id, questions } = await publishedSurvey(admin, { title: 'One editor' }, [
+      { type: 'YES_NO', text: 'Again?' },
+    ]);
+    const where = { questionId: questions[0]?.id, operator: 'answered' };
+    const quota = await admin.create(`/surveys/${id}/quotas`, { name: 'Guests', limit: 100, where });
+    const stored = async () => (await admin.get(`/surveys/${id}/quotas`))[0].limit;
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/quotas` });
+    const dialog = page.getByRole('dialog', { name: 'Edit “Guests”' });
+    const limit = dialog.getByRole('textbox', { name: 'Responses at most' });
+    const save = dialog.getByRole('button', { name: 'Save' });
+    for (const next of ['80', '100']) {
+      await admin.put(`/surveys/${id}/quotas/${quota.id}`, { limit: 100 });
+      await page.reload();
+      await edit(page, 'Guests', 'Edit');
+      await loseReply(page, `**/quotas/${quota.id}`);
+      await limit.fill('70');
+      await save.click();
+      await dialog.getByText(/cannot be reached/).waitFor();
+      assert.equal(await stored(), 70);
+      await limit.fill(next);
+      await save.click();
+      await dialog.waitFor({ state: 'detached' });
+      assert.equal(await stored(), Number(next));
+    }
+    browser.forgive(/ERR_CONNECTION_RESET/);
     await page.context().close();
   });
 });

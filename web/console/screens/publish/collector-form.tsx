@@ -27,15 +27,14 @@ export function CollectorForm(props: { surveyId: string; collector?: Collector; 
   const [opensAt, setOpening] = useState(localDateTime(collector?.opensAt ?? null));
   const [closesAt, setClosing] = useState(localDateTime(collector?.closesAt ?? null));
   const [responseQuota, setQuota] = useState(collector?.responseQuota ?? null);
-  const { changesOver, conflicts, resolve } = useCompared<Partial<Fields>>(collector ? fieldsOf(collector) : {});
+  const { save, conflicts, resolve } = useCompared<Partial<Fields>>(collector ? fieldsOf(collector) : {});
   const { submit, isPending, problem, errorOf } = useSubmit(
     async () => {
       const times = { opensAt: instantOf(opensAt), closesAt: instantOf(closesAt) };
       const body = { name: name.trim(), kind, responseQuota, language, ...times };
       if (collector) {
-        const changes = changesOver(fieldsOf(await readCollector(collector)), body);
-        if (!changes) return;
-        await changeCollector(collector, changes);
+        const send = (changes: Partial<Fields>) => changeCollector(collector, changes);
+        if (!(await save(fieldsOf(await readCollector(collector)), body, send))) return;
       } else await createCollector(surveyId, body);
       onClose();
     },

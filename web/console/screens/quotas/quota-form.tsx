@@ -28,14 +28,13 @@ export function QuotaForm({ survey, quota, onClose }: QuotaFormProps) {
   const [where, setWhere] = useState(() => asGroup(quota?.where ?? firstCondition(survey.questions)));
   const [rules, setRules] = useState(quota ? rulesOf(quota) : initialRules);
   const body: Fields = { name: name.trim(), limit: limit ?? 0, where: plainCondition(where), ...rules };
-  const { changesOver, conflicts, resolve } = useCompared(quota ? fieldsOf(quota) : body);
+  const { save, conflicts, resolve } = useCompared(quota ? fieldsOf(quota) : body);
   const { submit, isPending, problem, errorOf } = useSubmit(
     async () => {
       if (quota) {
         const stored = await readQuota(quota);
-        const changes = changesOver(stored && fieldsOf(stored), body);
-        if (!changes) return;
-        await changeQuota(quota, changes);
+        const send = (changes: Partial<Fields>) => changeQuota(quota, changes);
+        if (!(await save(stored && fieldsOf(stored), body, send))) return;
       } else await createQuota(survey.id, body);
       onClose();
     },
