@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { signedInPage } from '../support/console.ts';
+import { goTo, signedInPage } from '../support/console.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -62,6 +62,37 @@ describe('a dialog with a form', { skip: withoutBrowser }, () => {
     await page.getByText('Poster').first().waitFor();
     await page.reload();
     await page.getByText('Poster').first().waitFor();
+    await page.context().close();
+  });
+
+  it('asks before the browser’s Back, or a way out by Ctrl K, which is taken after Discard', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Ways out' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/publish` });
+    const dialog = page.getByRole('dialog', { name: 'New collector' });
+    const question = page.getByRole('alertdialog', { name: 'Discard what you have entered?' });
+    const name = dialog.getByLabel('Name');
+    await goTo(page, `/surveys/${id}/quotas`);
+    await goTo(page, `/surveys/${id}/publish`);
+    await page.getByRole('button', { name: 'New collector' }).click();
+    await name.fill('Poster');
+    await page.goBack();
+    await question.getByRole('button', { name: 'Cancel' }).click();
+    await question.waitFor({ state: 'detached' });
+    assert.equal(await name.inputValue(), 'Poster');
+    assert.match(page.url(), /publish$/);
+
+    await page.keyboard.press('Control+k');
+    await page.getByRole('menuitem', { name: 'Audit' }).click();
+    await question.getByRole('button', { name: 'Discard' }).click();
+    await page.waitForURL(/audit/);
+    await page.goBack();
+    await page.waitForURL(/publish$/);
+    await page.getByRole('button', { name: 'New collector' }).click();
+    await name.fill('Poster');
+    await page.goBack();
+    await question.getByRole('button', { name: 'Discard' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    assert.match(page.url(), /publish$/);
     await page.context().close();
   });
 });
