@@ -75,6 +75,7 @@ describe('two editors of one survey', { skip: withoutBrowser }, () => {
     // Its own author may see it later than the other.
     await other.getByRole('heading', { name: 'Question 2', exact: true }).waitFor();
     await other.getByRole('button', { name: 'Delete the question' }).click();
+    await other.getByRole('status', { name: 'Messages' }).getByRole('button', { name: 'Close' }).click();
     await outlineOf(one).getByText('New question').waitFor({ state: 'detached' });
     await one.context().close();
     await other.context().close();

@@ -122,7 +122,10 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     const { id } = await admin.create('/surveys', { title });
     const page = await signedInPage(browser, service, { path: `/surveys?search=${title}` });
     await page.getByRole('button', { name: `Actions of ${title}` }).click();
+    await page.clock.install();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByText(`“${title}” is deleted.`).waitFor();
+    await page.clock.fastForward(20_000);
     await eventually(async () => assert.equal((await admin.call('GET', `/surveys/${id}`)).status, 404));
   });
 

@@ -1,16 +1,15 @@
 import { isRefusal, problemText } from '../data/problems.ts';
 import { short } from '../parts/short.ts';
-import { isByKey } from './keys.tsx';
 import { onOtherUser } from './session.ts';
 import { sharedState, useShared } from './shared-state.ts';
 import { toast } from './toasts.tsx';
 import { addKeeper } from './unsaved.ts';
 
 /**
- * How long a deletion can be taken back: the service cannot bring back what it has deleted. Whoever uses keys may have
- * the message read first.
+ * How long a deletion can be taken back: the service cannot bring back what it has deleted. Some have the message read to
+ * them first, which the page cannot know: their presses may come as clicks alone.
  */
-const undoSeconds = () => (isByKey() ? 20 : 8);
+const undoSeconds = 20;
 
 interface Deletion {
   id: string;
@@ -122,7 +121,7 @@ export function deleteInAMoment(deletion: Deletion): void {
   waiting.set(new Map(waiting.get()).set(id, own));
   const closeUndo = toast({
     text: `“${name}” is deleted.`,
-    seconds: undoSeconds(),
+    seconds: undoSeconds,
     action: { label: 'Undo', run: cancel },
     onEnd: () => void run().catch(() => undefined),
   });

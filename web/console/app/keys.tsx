@@ -60,11 +60,8 @@ const isInDialog = () => dialogsLoading > 0 || document.querySelector('[role=dia
 /** What these keys do to the text of a field is the browser's own. */
 const editingKeys: readonly string[] = ['Mod+z'];
 
-const inputs = ['keydown', 'pointerdown'];
-let isKeyLast = false;
-
-/** Whether the user pressed a key after the last press of a pointer. */
-export const isByKey = (): boolean => isKeyLast;
+const hasText = (target: EventTarget | null): boolean =>
+  isTyping(target) && !(target as HTMLElement).matches('[type=checkbox], [type=radio]');
 
 const switchName = 'character-keys';
 
@@ -87,22 +84,17 @@ export function listenForKeys(): () => void {
     const hasModifier = isMac ? event.metaKey : event.ctrlKey;
     // Ctrl moves the cursor in the texts of a Mac.
     if (!hasModifier && (event.ctrlKey || event.metaKey)) return;
+    // With Shift they are other commands: Ctrl+Shift+Z is the opposite of Ctrl+Z.
+    if (hasModifier && event.shiftKey) return;
     const name = hasModifier ? `Mod+${letterOf(event)}` : event.key;
     if (!hasModifier && (isInDialog() || !areCharacterKeysOn())) return;
-    if (isTyping(event.target) && (!hasModifier || editingKeys.includes(name))) return;
+    const isOfField = hasModifier ? editingKeys.includes(name) && hasText(event.target) : isTyping(event.target);
+    if (isOfField) return;
     const binding = bindings.findLast(({ key }) => key === name);
     if (!binding?.run) return;
     event.preventDefault();
     binding.run();
   };
-  const noteInput = ({ type }: Event) => {
-    isKeyLast = type === 'keydown';
-  };
   addEventListener('keydown', onKeyDown);
-  // On their way down, before anything acts on them.
-  for (const type of inputs) addEventListener(type, noteInput, true);
-  return () => {
-    removeEventListener('keydown', onKeyDown);
-    for (const type of inputs) removeEventListener(type, noteInput, true);
-  };
+  return () => removeEventListener('keydown', onKeyDown);
 }

@@ -75,7 +75,7 @@ export function Toasts() {
   const newest = shown.at(-1)?.id ?? 0;
   const lastSeen = useRef(0);
   const undoable = newestWithAction();
-  useKey(undoKey, 'Undo, as the newest message offers', undoable && actOnNewest);
+  useKey(undoKey, 'Undo what the newest message tells of', undoable && actOnNewest);
   useEffect(() => {
     // Where the last one is closed, the one before it is the newest again.
     if (newest > lastSeen.current) list.current?.scrollTo({ top: list.current.scrollHeight });
