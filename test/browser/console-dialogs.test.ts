@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { goTo, signedInPage } from '../support/console.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -93,6 +94,22 @@ describe('a dialog with a form', { skip: withoutBrowser }, () => {
     await question.getByRole('button', { name: 'Discard' }).click();
     await dialog.waitFor({ state: 'detached' });
     assert.match(page.url(), /publish$/);
+    await page.context().close();
+  });
+
+  it('does not call unsaved what is being saved', async () => {
+    const { id } = await admin.create('/surveys', { title: 'A slow save' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/publish` });
+    await page.getByRole('button', { name: 'New collector' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New collector' });
+    await dialog.getByLabel('Name').fill('Poster');
+    const held = await holdCalls(page, '**/collectors', { times: 1 });
+    await dialog.getByRole('button', { name: 'Create the collector' }).click();
+    await page.keyboard.press('Escape');
+    await page.getByRole('alertdialog').getByText('It is being saved').waitFor();
+    held.release();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByText('Poster').first().waitFor();
     await page.context().close();
   });
 });

@@ -6,6 +6,8 @@ import { focusIfLost } from '../parts/focus.ts';
 interface FormDialogProps extends ComponentProps<typeof Dialog> {
   /** What its form holds, as JSON can say it: once that differs from what it held at first, it is not lost unasked. */
   fields: unknown;
+  /** The form is being sent: nobody knows whether that is stored. */
+  isPending?: boolean;
 }
 
 const formDialog = () => document.querySelector<HTMLElement>('[role=dialog]');
@@ -14,7 +16,7 @@ const formDialog = () => document.querySelector<HTMLElement>('[role=dialog]');
  * A dialog with a form. What was entered is not lost by Escape, a press outside, the browser's Back, a way to another
  * view or a reload without a question; a button such as Cancel closes it at once.
  */
-export function FormDialog({ fields, onClose, children, ...dialog }: FormDialogProps) {
+export function FormDialog({ fields, isPending = false, onClose, children, ...dialog }: FormDialogProps) {
   const router = useRouter();
   const entered = JSON.stringify(fields);
   const [atFirst] = useState(entered);
@@ -47,7 +49,7 @@ export function FormDialog({ fields, onClose, children, ...dialog }: FormDialogP
         isDangerous
         onConfirm={discard}
       >
-        It is not saved.
+        {isPending ? 'It is being saved: the service may store it all the same.' : 'It is not saved.'}
       </ConfirmDialog>
     </Dialog>
   );

@@ -60,6 +60,7 @@ export function CollectorForm(props: { surveyId: string; collector?: Collector; 
       isOpen
       onClose={onClose}
       fields={[name, kind, language, opensAt, closesAt, responseQuota]}
+      isPending={isPending}
     >
       <Form onSubmit={submit}>
         <TextField label="Name" value={name} onChange={setName} maxLength={200} error={errorOf('name')} autoFocus />

@@ -51,7 +51,14 @@ export function NewGrid({ survey, onClose }: { survey: SurveyWithQuestions; onCl
       </Dialog>
     );
   return (
-    <FormDialog title="New quotas" isOpen onClose={onClose} isWide fields={[chosenIds, every, own, rules]}>
+    <FormDialog
+      title="New quotas"
+      isOpen
+      onClose={onClose}
+      isWide
+      fields={[chosenIds, every, own, rules]}
+      isPending={isPending}
+    >
       <Form onSubmit={submit}>
         <QuestionFields questions={questions} chosenIds={chosen.map(({ id }) => id)} onChange={setChosen} />
         <FieldRow>

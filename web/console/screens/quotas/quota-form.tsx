@@ -56,6 +56,7 @@ export function QuotaForm({ survey, quota, onClose }: QuotaFormProps) {
       onClose={onClose}
       isWide
       fields={[name, limit, where, rules]}
+      isPending={isPending}
     >
       <Form onSubmit={submit}>
         <FieldRow>
