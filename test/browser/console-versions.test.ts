@@ -1,19 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Stores } from '../../src/stores/stores.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import type { RunningService } from '../support/service.ts';
-import { useService } from '../support/use-service.ts';
+import { useServiceAndStores } from '../support/use-service.ts';
 
 describe('the versions of a survey', { skip: withoutBrowser }, () => {
   let service: RunningService;
   let admin: Client;
+  let stores: Stores;
   let browser: BrowserFixture;
   // The browser is closed before the service: pages would report that they cannot reconnect.
   useBrowser((opened) => (browser = opened));
-  useService((served) => ({ service, admin } = served));
+  useServiceAndStores((served) => ({ service, admin, stores } = served));
 
   it('can be seen to the first one, however many there are, also after another one was made', async () => {
     const { id } = await admin.create('/surveys', { title: 'Title 1' });
@@ -34,6 +36,20 @@ describe('the versions of a survey', { skip: withoutBrowser }, () => {
       versions,
       Array.from({ length: 111 }, (_, place) => 111 - place),
     );
+    await page.context().close();
+  });
+
+  it('can be seen to the first one after others were removed meanwhile', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Title 1' });
+    for (let version = 2; version <= 70; version += 1) await admin.put(`/surveys/${id}`, { title: `Title ${version}` });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?pane=versions` });
+    const rows = page.getByRole('listitem').getByRole('button', { name: /^Version/ });
+    const more = page.getByRole('button', { name: 'Show older versions' });
+    await page.getByText('The newest 50 of 70').waitFor();
+    await stores.sql`DELETE FROM survey_versions WHERE survey_id = ${id} AND version BETWEEN 5 AND 40`;
+    await more.click();
+    await more.waitFor({ state: 'detached' });
+    assert.equal(await rows.count(), 34);
     await page.context().close();
   });
 

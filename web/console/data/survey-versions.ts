@@ -18,20 +18,33 @@ const readPage = (id: string, page: number, signal?: AbortSignal): Promise<Versi
   pageOf(api.GET('/surveys/{id}/versions', { params: { path: { id }, query: { page, limit: pageSize } }, signal }));
 
 /** A list with the versions of another one that are older than all of it. */
-const withOlder = ({ items, total }: VersionList, others: readonly SurveyVersionListItem[]): VersionList => {
+const withOlder = ({ items, total }: VersionList, others: VersionList): VersionList => {
   const last = items.at(-1)?.version ?? 0;
-  return { items: [...items, ...others.filter(({ version }) => version < last)], total };
+  return { items: [...items, ...others.items.filter(({ version }) => version < last)], total };
 };
 
+/** Reads the newest so many pages. */
+async function readPages(id: string, count: number): Promise<VersionList> {
+  let list = await readPage(id, 1);
+  for (let page = 2; page <= count && list.items.length < list.total; page += 1)
+    list = withOlder(list, await readPage(id, page));
+  return list;
+}
+
 /** The versions of a survey that were read last, from the newest of that time on. */
-const lastRead = (id: string): readonly SurveyVersionListItem[] => {
+const lastRead = (id: string): VersionList => {
   const lists = queryClient.getQueriesData<VersionList>({ queryKey: listKey(id) });
   const newest = (list: VersionList | undefined) => list?.items[0]?.version ?? 0;
   return (
-    lists.map(([, list]) => list).reduce((one, other) => (newest(other) >= newest(one) ? other : one), undefined)
-      ?.items ?? []
+    lists.map(([, list]) => list).reduce((one, other) => (newest(other) >= newest(one) ? other : one), undefined) ?? {
+      items: [],
+      total: 0,
+    }
   );
 };
+
+/** Whether versions were removed, as the service does after a time, since a list was read. */
+const isShorter = (now: VersionList, list: VersionList): boolean => now.total < list.total;
 
 /**
  * The versions of a survey, newest first, as far as they were read. `version` is the present one: a new one makes the
@@ -43,8 +56,8 @@ export const versionListQuery = (id: string, version: number) =>
     queryFn: async ({ signal }) => {
       const first = await readPage(id, 1, signal);
       const known = lastRead(id);
-      const isJoined = (first.items.at(-1)?.version ?? 0) <= (known[0]?.version ?? 0);
-      return isJoined ? withOlder(first, known) : first;
+      const isJoined = (first.items.at(-1)?.version ?? 0) <= (known.items[0]?.version ?? 0);
+      return isJoined && !isShorter(first, known) ? withOlder(first, known) : first;
     },
     placeholderData: keepLastOf(...listKey(id)),
   });
@@ -54,8 +67,11 @@ export async function readOlderVersions(id: string, version: number): Promise<vo
   const { queryKey } = versionListQuery(id, version);
   const known = await queryClient.ensureQueryData(versionListQuery(id, version));
   // Versions that were made meanwhile have moved the pages; the one that is read may begin with versions of the list.
-  const older = await readPage(id, Math.floor(known.items.length / pageSize) + 1);
-  queryClient.setQueryData(queryKey, (list) => withOlder(list ?? known, older.items));
+  const page = Math.floor(known.items.length / pageSize) + 1;
+  const older = await readPage(id, page);
+  // Those after removed ones have come to earlier pages, and nobody knows which of the list are gone.
+  const anew = isShorter(older, known) ? await readPages(id, page) : undefined;
+  queryClient.setQueryData(queryKey, (list) => anew ?? withOlder(list ?? known, older));
 }
 
 /** What a version asked; versions never change. */
