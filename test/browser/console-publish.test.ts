@@ -247,6 +247,23 @@ describe('the screen Publish', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('lets a schedule be discarded that is typed and not saved, also by who may not change it any more', async () => {
+    const { id } = await newSurvey('Typed in vain');
+    const editor = await newConsoleUser(service, admin, 'EDITOR');
+    const share = (role: 'EDITOR' | 'VIEWER') => admin.put(`/surveys/${id}/members/${editor.id}`, { role });
+    await share('EDITOR');
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/publish`, as: editor });
+    const start = page.getByLabel('Start');
+    await start.fill('2099-01-02T08:00');
+    await share('VIEWER');
+    await admin.put(`/surveys/${id}`, { title: 'Typed in vain by an editor' });
+    await page.locator('input:disabled').first().waitFor();
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await page.getByRole('button', { name: 'Discard' }).waitFor({ state: 'detached' });
+    assert.equal(await start.inputValue(), '');
+    await page.context().close();
+  });
+
   it('shows a start in a year of five digits beside the one that somebody else has set', async () => {
     const { id } = await newSurvey('Far ahead');
     const page = await open(id);

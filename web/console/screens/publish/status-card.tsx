@@ -179,7 +179,10 @@ function Schedule({ survey, isReadOnly }: { survey: SurveyWithQuestions; isReadO
       {problem !== undefined && <FormError>{problem}</FormError>}
       {draft.isChanged && (
         <div className={styles.actions}>
-          <Button type="submit" isPending={isPending}>
+          <Button onPress={draft.reset} isPending={draft.isResetting} isDisabled={isPending}>
+            Discard
+          </Button>
+          <Button type="submit" isPending={isPending} isDisabled={isReadOnly}>
             Save the schedule
           </Button>
         </div>
