@@ -78,6 +78,19 @@ describe('what is deleted in Build', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('can still be brought back after publishing was refused for what is typed and not saved', async () => {
+    const { id, page } = await deleted();
+    await page.getByRole('link', { name: 'Publish' }).click();
+    await page.getByLabel('Start').fill('2099-01-02T08:00');
+    await publish(page);
+    await page.getByRole('alertdialog').getByText('Not saved yet: the schedule (Publish).').waitFor();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'detached' });
+    assert.deepEqual(await textsOf(id), ['Kept?', 'Deleted?']);
+    await page.context().close();
+  });
+
   it('is not copied', async () => {
     const { title, page } = await deleted();
     await act(page, title, 'Duplicate');

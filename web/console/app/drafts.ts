@@ -53,7 +53,7 @@ const titles: Readonly<Record<string, string>> = {
 const titleOf = (name: string): string => titles[name] ?? `${languageName(name)} (Languages)`;
 
 addKeeper({
-  async carryOut(surveyId) {
+  refuse(surveyId) {
     const unsaved = namesWithin(drafts.get(), surveyId).map(titleOf);
     if (unsaved.length > 0) throw new UserError(`Not saved yet: ${unsaved.join(', ')}.`);
   },

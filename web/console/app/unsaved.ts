@@ -2,9 +2,11 @@
 interface Keeper {
   /** Sends it at once, where that needs no decision of the user. Never throws. */
   save?(): Promise<void>;
+  /** Throws a UserError for what was typed into a survey and is saved only when the user says so. */
+  refuse?(surveyId: string): void;
   /**
    * Does at once what was decided about a survey and waits only to be undone. Throws what the service refuses, and a
-   * UserError for what was typed and is not saved.
+   * UserError for what could not be saved.
    */
   carryOut?(surveyId: string): Promise<void>;
   /** Forgets what belongs to a survey that is deleted or left. */
@@ -46,9 +48,10 @@ export async function endUnsaved(): Promise<void> {
 
 /**
  * Before others are shown a survey, or a copy of it: what can still be undone there counts from now on. Throws while
- * something of it is typed and not saved.
+ * something of it is typed and not saved; what waits can still be undone then.
  */
 export async function carryOut(surveyId: string): Promise<void> {
+  for (const keeper of keepers) keeper.refuse?.(surveyId);
   await Promise.all(keepers.map((keeper) => keeper.carryOut?.(surveyId)));
 }
 
