@@ -56,4 +56,38 @@ describe('“Go to”', { skip: withoutBrowser }, () => {
     browser.forgive(/status of 403/);
     await page.context().close();
   });
+
+  it('says that it waits, where there is no network or too much was asked', async () => {
+    const page = await signedInPage(browser, service);
+    await page.keyboard.press('Control+k');
+    const dialog = page.getByRole('dialog', { name: 'Go to' });
+    await dialog.locator('input:focus').waitFor();
+    await page.route(/\/api\/v1\/surveys\?.*search=/, (route) =>
+      route.fulfill({
+        status: 429,
+        headers: { 'retry-after': '60' },
+        json: { success: false, code: 'RATE_LIMITED', message: 'Too many', requestId: 'r' },
+      }),
+    );
+    await page.keyboard.type('unheard of');
+    await dialog.getByText('That was too much in a short time.').waitFor();
+    await page.context().setOffline(true);
+    await page.keyboard.type(' anywhere');
+    await dialog.getByText('The service cannot be reached.').waitFor();
+    browser.forgive(/status of 429|ERR_INTERNET_DISCONNECTED/);
+    await page.context().close();
+  });
+
+  it('offers a survey by its title before newer ones that have the word in their descriptions', async () => {
+    const place = randomUUID();
+    await admin.create('/surveys', { title: `Lunch in ${place}` });
+    for (let n = 1; n <= 21; n += 1) await admin.create('/surveys', { title: `Newer ${n}`, description: place });
+    const page = await signedInPage(browser, service);
+    await page.keyboard.press('Control+k');
+    const dialog = page.getByRole('dialog', { name: 'Go to' });
+    await dialog.locator('input:focus').waitFor();
+    await page.keyboard.type(place);
+    await dialog.getByRole('menuitem', { name: `Lunch in ${place}` }).waitFor();
+    await page.context().close();
+  });
 });

@@ -14,6 +14,10 @@ import { placesOf } from './navigation.ts';
 import { useUser } from './session-state.tsx';
 import styles from './shell.module.css';
 
+const mostShown = 20;
+/** More than are shown: of these, newest first, the ones with fitting titles come first. */
+const mostFound = 100;
+
 /** Goes to a place of the console or to a survey: type a part of its name, choose with the arrow keys and Enter. */
 export function CommandPalette({ onClose }: { onClose(): void }) {
   const router = useRouter();
@@ -23,9 +27,12 @@ export function CommandPalette({ onClose }: { onClose(): void }) {
   const asked = usePaused(search);
   const {
     data: surveys,
-    error,
+    failureReason,
+    fetchStatus,
     isPlaceholderData,
-  } = useQuery(surveyListQuery({ page: 1, limit: 20, ...(asked !== '' && { search: asked }) }));
+  } = useQuery(surveyListQuery({ page: 1, limit: mostFound, ...(asked !== '' && { search: asked }) }));
+  // Without a network it is not tried at all; after a refusal for now it is tried again, which may take long.
+  const failure = fetchStatus === 'paused' ? new TypeError('there is no network') : failureReason;
   const isFound = asked === search && surveys !== undefined && !isPlaceholderData;
   const wanted = search.toLowerCase();
   const isWanted = ({ title }: { title: string }) => title.toLowerCase().includes(wanted);
@@ -36,6 +43,8 @@ export function CommandPalette({ onClose }: { onClose(): void }) {
     // The service searches descriptions as well. Until its reply is there, those of the last one stay whose titles fit.
     ...(surveys?.items ?? [])
       .filter((survey) => isFound || isWanted(survey))
+      .toSorted((one, other) => Number(isWanted(other)) - Number(isWanted(one)))
+      .slice(0, mostShown)
       .map(({ id, title }) => ({ href: `/surveys/${id}`, title })),
   ];
   const go = (href: string) => {
@@ -49,7 +58,7 @@ export function CommandPalette({ onClose }: { onClose(): void }) {
         <Menu
           aria-label="Places and surveys"
           className={styles.commands}
-          renderEmptyState={() => (isFound ? 'Nothing fits.' : error ? null : 'Searching …')}
+          renderEmptyState={() => (isFound ? 'Nothing fits.' : failure ? null : 'Searching …')}
         >
           {targets.map(({ href, title }) => (
             <MenuItem key={href} onAction={() => go(href)}>
@@ -57,7 +66,7 @@ export function CommandPalette({ onClose }: { onClose(): void }) {
             </MenuItem>
           ))}
         </Menu>
-        {error !== null && !isFound && <FormError>{problemText(error).text}</FormError>}
+        {failure !== null && !isFound && <FormError>{problemText(failure).text}</FormError>}
       </Autocomplete>
     </Dialog>
   );
