@@ -33,6 +33,12 @@ describe('keys of the console', { skip: withoutBrowser }, () => {
     assert.equal(await page.getByRole('dialog').count(), 1);
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await choose(page, 'List the keys');
+    const list = page.getByRole('dialog', { name: 'Keys' });
+    await list.getByText('Go anywhere').waitFor();
+    assert.equal(await list.getByText('Search in this view').count(), 0);
+    await page.keyboard.press('Escape');
+    await list.waitFor({ state: 'detached' });
     await choose(page, 'Keys of one character: off');
     await page.keyboard.press('n');
     await dialog.waitFor();

@@ -18,7 +18,8 @@ export const keyText = (key: string): string => key.replace('Mod+', isMac ? '⌘
 const bindings: KeyBinding[] = [];
 
 /** Every key that works at present. */
-export const activeKeys = (): readonly KeyBinding[] => bindings;
+export const activeKeys = (): readonly KeyBinding[] =>
+  bindings.filter(({ key }) => key.length > 1 || areCharacterKeysOn());
 
 /** Registers a key while the part is shown. `run` may change between renders; undefined: it does nothing at present. */
 export function useKey(key: string, title: string, run: (() => void) | undefined): void {

@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { ConfirmDialog } from '../parts/dialog.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../parts/menu.tsx';
 import type { EarlyUse } from '../parts/use-stand-in.ts';
+import { KeyList } from './key-list.tsx';
 import { areCharacterKeysOn, switchCharacterKeys } from './keys.tsx';
 import { useSession } from './session-state.tsx';
 import { chooseTheme, chosenTheme, type Theme } from './theme.ts';
@@ -15,6 +16,7 @@ export function UserMenu({ early }: { early: EarlyUse }) {
   const { leave } = useSession();
   const [theme, setTheme] = useState(chosenTheme);
   const [hasCharacterKeys, setCharacterKeys] = useState(areCharacterKeysOn);
+  const [isListing, setListing] = useState(false);
   /** What signing out would lose; undefined: nobody is asked. */
   const [losses, setLosses] = useState<readonly string[]>();
   /** Why the session could not be ended. */
@@ -45,9 +47,11 @@ export function UserMenu({ early }: { early: EarlyUse }) {
         >
           {`Keys of one character: ${hasCharacterKeys ? 'on' : 'off'}`}
         </MenuItem>
+        <MenuItem onAction={() => setListing(true)}>List the keys</MenuItem>
         <MenuSeparator />
         <MenuItem onAction={() => void signOut()}>Sign out</MenuItem>
       </Menu>
+      {isListing && <KeyList onClose={() => setListing(false)} />}
       <ConfirmDialog
         title="Sign out without saving?"
         isOpen={losses !== undefined}
