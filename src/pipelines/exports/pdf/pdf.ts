@@ -60,7 +60,13 @@ function drawTitle(sheet: Sheet, { survey, summary, createdAt, selection, words 
       questions: words.questions,
       ofOutcome: (outcome) => words[outcomeWords[outcome]],
     });
-    sheet.write(`${words.selection}: ${texts.join(' · ')}`, small);
+    // Days are text of their own, because in a line with Arabic or Hebrew words their order would be turned round.
+    const days = selection.startDate || selection.endDate ? texts.splice(0, 1) : [];
+    sheet.flow(
+      [words.selection, ...days].map((text) => ({ text })),
+      small,
+    );
+    if (texts.length > 0) sheet.write(texts.join(' · '), small);
   }
   sheet.gap(30);
   drawKeyNumbers(sheet, [
