@@ -50,7 +50,13 @@ export function fileSelection(
   return Object.keys(selection).length > 1 || selection.filters.length > 0 ? selection : undefined;
 }
 
-const maxQuestionCharacters = 100;
+/** Of a question, or of a value of the metadata, which would else fill the first page. */
+const maxShownCharacters = 100;
+
+const shortened = (text: string): string => {
+  const short = cutText(text, maxShownCharacters);
+  return `${short}${short === text ? '' : '…'}`;
+};
 
 /** A filter as its readers see it: `3. How was it? – Breakfast: Good`, `metadata.region: North`. */
 function filterText(
@@ -60,12 +66,9 @@ function filterText(
   { dimension, lastCode }: ParsedFilter,
 ): string {
   const { source } = dimension;
-  const value = dimension.categories[0]?.text ?? '';
-  if (source.kind === 'metadata') return `${metadataPrefix}${source.key}: ${value}`;
-  const nameOf = ({ id, text: wording }: Question): string => {
-    const short = cutText(wording, maxQuestionCharacters);
-    return `${numbers.get(id) ?? ''}. ${short}${short === wording ? '' : '…'}`;
-  };
+  const value = shortened(dimension.categories[0]?.text ?? '');
+  if (source.kind === 'metadata') return `${metadataPrefix}${shortened(source.key)}: ${value}`;
+  const nameOf = ({ id, text: wording }: Question): string => `${numbers.get(id) ?? ''}. ${shortened(wording)}`;
   const [first = '', ...rest] = text.split(':');
   const question = questions.find(({ id }) => id === first);
   if (!question) {
@@ -74,7 +77,7 @@ function filterText(
   }
   const part = partOf(question, source);
   const range = rest.join(':').replace('..', '–');
-  return `${nameOf(question)}${part ? ` – ${part.text}` : ''}: ${lastCode === undefined ? value : range}`;
+  return `${nameOf(question)}${part ? ` – ${shortened(part.text)}` : ''}: ${lastCode === undefined ? value : range}`;
 }
 
 /** The row of a MATRIX, or the item of a RANKING, that a condition is about. */
