@@ -38,6 +38,7 @@ export function valueLabels<Value extends number | string>(
   for (const { value, label } of values) {
     if (cutTo.has(label)) continue;
     let cut = within(label);
+    // This ends because values are short enough for the number to stand in the part of the label that is kept.
     for (let n = 1; taken.has(cut); n += 1) cut = within(`${n === 1 ? value : `${value}.${n}`}: ${label}`);
     taken.add(cut);
     cutTo.set(label, cut);
