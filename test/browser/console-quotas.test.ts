@@ -194,4 +194,44 @@ describe('the screen Quotas', { skip: withoutBrowser }, () => {
     await page.unrouteAll({ behavior: 'ignoreErrors' });
     await page.context().close();
   });
+
+  it('saves one of many with a call that reads its page, and without reading all of them again', async () => {
+    const { id, region } = await newPanel();
+    const [made] = await admin.create(`/surveys/${id}/quotas/grid`, { questionIds: [region.id], limit: 5 });
+    for (const { id: one } of await admin.get(`/surveys/${id}/quotas`))
+      await admin.remove(`/surveys/${id}/quotas/${one}`);
+    // The live stream, which has the list read anew where it names others, does not name those that are not active.
+    const quota = { ...made, isActive: false };
+    const page = await signedInPage(browser, service);
+    // What is polled is none of these calls.
+    await page.evaluate(`{
+      const repeat = setInterval;
+      globalThis.setInterval = (run, ms, ...rest) => repeat(run, ms === 15_000 ? 2 ** 30 : ms, ...rest);
+    }`);
+    let calls: string[] = [];
+    await page.route('**/quotas?*', (route) => {
+      const number = new URL(route.request().url()).searchParams.get('page') ?? '';
+      calls.push(number);
+      const others = Array.from({ length: 99 }, (_, index) => ({ ...quota, id: `${number}-${index}`, name: 'Other' }));
+      const data = [{ ...quota, ...(number !== '1' && { id: number, name: 'Other' }) }, ...others];
+      const pagination = { page: Number(number), limit: 100, total: 300 };
+      return route.fulfill({ json: { success: true, data, pagination } });
+    });
+    await page.route(`**/quotas/${quota.id}`, (route) =>
+      route.fulfill({ json: { success: true, data: { ...quota, ...route.request().postDataJSON() } } }),
+    );
+    await goTo(page, `/surveys/${id}/quotas`);
+    await page.getByRole('button', { name: `Actions of ${quota.name}`, exact: true }).click();
+    assert.deepEqual(calls, ['1', '2', '3']);
+    calls = [];
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Responses at most' }).fill('9');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByText('0 of 9').waitFor();
+    assert.deepEqual(calls, ['1']);
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await page.context().close();
+  });
 });

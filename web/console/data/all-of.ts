@@ -1,5 +1,5 @@
 /** The most items that a page of the API holds. */
-const mostInPage = 100;
+export const mostInPage = 100;
 
 /** The calls that reading all of so many items takes. */
 export const callsForAll = (items: number): number => Math.max(1, Math.ceil(items / mostInPage));
