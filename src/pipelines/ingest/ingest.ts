@@ -21,6 +21,7 @@ import { createLossDetector, type LossDetector } from './loss-detector.ts';
 import { createRetainedRowsCheck } from './retained-rows-check.ts';
 import { createRetention, type IntakeMemoryBudget } from './retention.ts';
 import { type BatchSink, createStoreBatch } from './store-batch.ts';
+import { createStoreRecords } from './store-records.ts';
 import { createStoreRows, retryBackoff } from './store-rows.ts';
 import { watchShards } from './watch-shards.ts';
 
@@ -91,7 +92,8 @@ export function createIngest(deps: IngestDeps) {
   const renewMs = Math.ceil(leaseMs / 3.3);
   const { sleep, wakeAll } = createInterruptibleSleep();
   const storeRows = createStoreRows({ ...deps, sleep, abortSignal: aborting.signal });
-  const store = createStoreBatch({ ...deps, storeRows, sleep, abortSignal: aborting.signal });
+  const storeRecords = createStoreRecords({ ...deps, sleep, abortSignal: aborting.signal });
+  const store = createStoreBatch({ ...deps, storeRecords, storeRows, sleep, abortSignal: aborting.signal });
   const retainedRowsCheck = createRetainedRowsCheck(deps);
   /** Every shard meets the same store that is away, twice a second. */
   const warnInterrupted = createBoundedWarnings(deps.log);
@@ -153,7 +155,7 @@ export function createIngest(deps: IngestDeps) {
         storedRows,
         retainedRowsCheck,
         storeRows,
-        abortSignal: aborting.signal,
+        storeRecords,
         isEnded: () => isStopping || held.isLost,
       });
     const held: OwnedShard = {

@@ -1,25 +1,24 @@
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { StoredRows } from '../../stores/clickhouse/read/stored-rows.ts';
-import { addedAtMs, compareIds, idBefore } from '../../stores/redis/intake/entry-id.ts';
+import { compareIds, idBefore, isAtOrAfter } from '../../stores/redis/intake/entry-id.ts';
 import type { ShardLease, Stream, StreamEntry } from '../../stores/redis/intake/stream.ts';
 import type { BatchKeys } from './batch-check.ts';
 import { recordLinesOf } from './batch-lines.ts';
+import { createBatchReader } from './batch-reader.ts';
 import type { Lease } from './lease.ts';
 import { bucketMs, createRecentRows, type EntrySpan, type LackedRows, type Suspect } from './recent-rows.ts';
 import type { RetainedRowsCheck } from './retained-rows-check.ts';
 import { maxRetentionMs } from './retention.ts';
-import type { BatchSink } from './store-batch.ts';
+import type { StoreRecords } from './store-records.ts';
 import type { StoreRows } from './store-rows.ts';
 
 export interface LossDetectorDeps {
-  stream: Pick<Stream, 'acknowledgedBefore' | 'hasEntryUpTo'>;
+  stream: Pick<Stream, 'acknowledgedBefore' | 'hasEntryUpTo' | 'readAfter'>;
   storedRows: StoredRows;
   retainedRowsCheck: RetainedRowsCheck;
   storeRows: StoreRows;
-  sink: Pick<BatchSink, 'insertRecords'>;
-  /** Aborted when the service stops and may not wait any longer. */
-  abortSignal: AbortSignal;
+  storeRecords: StoreRecords;
   /** Whether a survey was deleted, so that its rows are not missing. */
   isDeleted(surveyId: string): Promise<boolean>;
   /** Whether the service stops or the shard was lost, so that a check under way ends with its present batch. */
@@ -50,8 +49,7 @@ export function createLossDetector({
   storedRows,
   retainedRowsCheck,
   storeRows,
-  sink,
-  abortSignal,
+  storeRecords,
   isDeleted,
   isEnded,
   now,
@@ -70,22 +68,17 @@ export function createLossDetector({
     if (isEnded()) throw new Error('the check of stored rows ended early');
   };
 
-  /**
-   * Stores again what is missing; returns the number of rows. Idempotency records that ClickHouse may have lost when it
-   * ended are stored again without a look, which changes nothing where they are there.
-   */
+  /** Stores again what is missing; returns the number of rows. */
   const checkEntries = async (
     owner: ShardLease,
     lease: Lease,
-    { recordsBeforeMs, ...span }: { after: string; until: string; recordsBeforeMs: number },
+    span: { after: string; until: string },
   ): Promise<number> => {
     assertNotEnded();
     const shard = owner.shard.index;
     let missingRows = 0;
-    for await (const { entries, missing } of retainedRowsCheck.missing(owner.shard, span)) {
+    for await (const { missing } of retainedRowsCheck.missing(owner.shard, span)) {
       lease.assertHeld();
-      const records = recordLinesOf(entries.filter(({ id }) => addedAtMs(id) < recordsBeforeMs));
-      if (records.length > 0) await sink.insertRecords(records, { attempt: 0, signal: abortSignal });
       if (missing) {
         missingRows += missing.rows;
         metrics.rowsMissing(missing.rows);
@@ -95,6 +88,24 @@ export function createLossDetector({
       assertNotEnded();
     }
     return missingRows;
+  };
+
+  /** Stores the idempotency records of the entries again, without a look: that changes nothing where they are there. */
+  const storeRecordsAgain = async (
+    { shard }: ShardLease,
+    lease: Lease,
+    { after, until }: { after: string; until: string },
+  ): Promise<void> => {
+    const reader = createBatchReader(stream, shard);
+    for (let position = after; ; ) {
+      assertNotEnded();
+      const { entries } = await reader.next(position, until);
+      const last = entries.at(-1);
+      if (!last) return;
+      position = last.id;
+      const records = recordLinesOf(entries);
+      await storeRecords({ records, shard: shard.index, lease, ask: storedRows.startedAtMs, maxAttempts });
+    }
   };
 
   /**
@@ -164,14 +175,16 @@ export function createLossDetector({
           missingRows += await checkEntries(owner, lease, {
             after: idBefore(firstEntry),
             until: lastEntry,
-            recordsBeforeMs: 0,
           });
         isLost = await reportLost(owner, suspects);
       } finally {
         if (isRestarted) {
           const after = await stream.acknowledgedBefore(owner.shard, maxRetentionMs);
-          const recordsBeforeMs = startedAtMs + clockToleranceMs;
-          missingRows += await checkEntries(owner, lease, { after, until: stored, recordsBeforeMs });
+          missingRows += await checkEntries(owner, lease, { after, until: stored });
+          // After all rows, which are stored again where records cannot be. A server that ends may have lost them.
+          const started = `${startedAtMs + clockToleranceMs}-0`;
+          const until = isAtOrAfter(stored, started) ? started : stored;
+          await storeRecordsAgain(owner, lease, { after, until });
         }
       }
       // The reply to an insert is not trusted: the next check looks whether the rows are there now. Where some are lost

@@ -1,5 +1,5 @@
 import type { Shard } from '../../stores/redis/intake/shards.ts';
-import type { Stream, StreamEntry } from '../../stores/redis/intake/stream.ts';
+import type { Stream } from '../../stores/redis/intake/stream.ts';
 import { type BatchPart, linesOf, rowViews, surveyIdOf } from './batch-lines.ts';
 import { createBatchReader } from './batch-reader.ts';
 import type { BatchSink } from './store-batch.ts';
@@ -39,13 +39,13 @@ export function createRetainedRowsCheck({ stream, sink, isDeleted }: RetainedRow
 
   return {
     /**
-     * Reads the entries after `after`, up to and including `until`; yields each batch, what is missing of it, and the
-     * number of its rows.
+     * Reads the entries after `after`, up to and including `until`; yields what is missing of each batch, and the rows
+     * seen.
      */
     async *missing(
       shard: Shard,
       { after, until }: { after: string; until: string },
-    ): AsyncGenerator<{ entries: readonly StreamEntry[]; seen: number; missing: MissingRows | undefined }> {
+    ): AsyncGenerator<{ seen: number; missing: MissingRows | undefined }> {
       const reader = createBatchReader(stream, shard);
       for (let position = after; ; ) {
         const { entries } = await reader.next(position, until);
@@ -56,7 +56,6 @@ export function createRetainedRowsCheck({ stream, sink, isDeleted }: RetainedRow
         const absent = lines.length === 0 ? undefined : await sink.missing(lines);
         const piece = absent && (await withoutExempt(shard, absent));
         yield {
-          entries,
           seen: entries.reduce((sum, { count }) => sum + count, 0),
           missing: piece && { ...piece, codeColumns: Math.max(0, ...entries.map(({ codeColumns }) => codeColumns)) },
         };

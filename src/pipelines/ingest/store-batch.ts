@@ -1,24 +1,22 @@
 import type { Metrics } from '../../metrics.ts';
 import { backoffMs } from '../../platform/backoff.ts';
-import { getsLonger } from '../../stores/clickhouse/write/insert-timeout.ts';
 import type { ShardLease, StreamEntry } from '../../stores/redis/intake/stream.ts';
 import { type BatchKeys, batchKeysOf } from './batch-check.ts';
 import { type BatchPart, linesOf, recordLinesOf } from './batch-lines.ts';
 import type { Lease } from './lease.ts';
+import type { RecordSink, StoreRecords } from './store-records.ts';
 import { type RowSink, retryBackoff, type StoredRowsCheck, type StoreRows, type StoreRowsDeps } from './store-rows.ts';
 
 /**
  * The part of ClickHouse that ingest needs. Rows may be inserted repeatedly: one of each version of a response is kept.
  */
-export interface BatchSink extends RowSink, StoredRowsCheck {
-  /** Stores idempotency records, one line each; may be repeated. `attempt`: the number of previous attempts. */
-  insertRecords(lines: Buffer, options: { attempt: number; signal: AbortSignal }): Promise<void>;
-}
+export interface BatchSink extends RowSink, RecordSink, StoredRowsCheck {}
 
 export interface StoreBatchDeps extends Pick<StoreRowsDeps, 'log' | 'sleep' | 'abortSignal'> {
-  sink: Pick<BatchSink, 'insertRecords' | 'missing'>;
+  sink: StoredRowsCheck;
+  storeRecords: StoreRecords;
   storeRows: StoreRows;
-  metrics: Pick<Metrics, 'insertRetried' | 'rowsMissing'>;
+  metrics: Pick<Metrics, 'rowsMissing'>;
 }
 
 export interface BatchToStore {
@@ -34,7 +32,7 @@ export interface BatchToStore {
  * or among the dead letters if ClickHouse cannot read it; throws when the shard is lost or the service stops. The reply
  * to an insert is not trusted: a server that fails between two steps may confirm what it has not stored.
  */
-export function createStoreBatch({ sink, storeRows, log, metrics, sleep, abortSignal }: StoreBatchDeps) {
+export function createStoreBatch({ sink, storeRecords, storeRows, log, metrics, sleep, abortSignal }: StoreBatchDeps) {
   return async ({ owner, lease, entries, mayBeStored = false }: BatchToStore): Promise<BatchKeys> => {
     const shard = owner.shard.index;
     const codeColumns = Math.max(0, ...entries.map((entry) => entry.codeColumns));
@@ -59,28 +57,11 @@ export function createStoreBatch({ sink, storeRows, log, metrics, sleep, abortSi
       throw new Error('stopping before the batch was seen in the store');
     };
 
-    /** Stored before the rows, so that a repeat of an acknowledged submission is recognised. */
-    const storeRecords = async (): Promise<void> => {
-      const records = recordLinesOf(entries);
-      for (let attempt = 0; records.length > 0 && !abortSignal.aborted; attempt += 1) {
-        lease.assertHeld();
-        try {
-          await sink.insertRecords(records, { attempt, signal: abortSignal });
-          return lease.reportProgress();
-        } catch (error) {
-          metrics.insertRetried();
-          log.warn({ err: error, attempt, shard }, 'idempotency records were not stored yet');
-          // As for rows: a server that answers may take longer for the next attempt.
-          if (getsLonger(attempt)) await sink.missing(lines, keys).then(lease.reportProgress, () => undefined);
-          await waitBefore(attempt);
-        }
-      }
-    };
-
     const lines = linesOf(entries);
     const keys = batchKeysOf(lines);
     const rows = entries.reduce((sum, entry) => sum + entry.count, 0);
-    await storeRecords();
+    // Before the rows, so that a repeat of an acknowledged submission is recognised.
+    await storeRecords({ records: recordLinesOf(entries), shard, lease, ask: () => sink.missing(lines, keys) });
     let left: BatchPart | undefined = mayBeStored ? await missing(lines) : { lines, rows };
     for (let round = 0; left; round += 1) {
       if (round > 0) {

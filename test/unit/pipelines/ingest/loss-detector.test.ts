@@ -22,12 +22,17 @@ const linesOf = (count: number) => Array.from({ length: count }, () => responseL
  * The ingest of a shard whose entries are acknowledged already, each a batch of its own, and a ClickHouse that holds
  * `stored`.
  */
-function startedAfter(entries: readonly string[][], sink: Pick<BatchSink, 'insertBatch' | 'missing'>) {
+function startedAfter(
+  entries: readonly string[][],
+  sink: Pick<BatchSink, 'insertBatch' | 'missing'> & Partial<BatchSink>,
+  records = '',
+) {
   const retained = entries.map((lines, n) =>
     streamEntry(`${storedAtMs + n}-0`, {
       count: lines.length,
       codeColumns: 4_000_000,
       rows: Buffer.from(lines.join('\n')),
+      records: Buffer.from(records),
     }),
   );
   const last = retained.at(-1)?.id ?? '0-0';
@@ -49,7 +54,7 @@ function startedAfter(entries: readonly string[][], sink: Pick<BatchSink, 'inser
     countDeadLetters: async () => 0,
   };
   const storedRows: StoredRows = {
-    startedAtMs: async () => 1,
+    startedAtMs: async () => (records === '' ? 1 : Date.now()),
     firstVersions: async () => new Map(),
     firstVersionsByBucket: async () => new Map(),
     missing: async () => [],
@@ -58,7 +63,7 @@ function startedAfter(entries: readonly string[][], sink: Pick<BatchSink, 'inser
   const ingest = createIngest({
     stream: stream as Stream,
     shards: [{ index: 0, prefix: 'p', stream: 's' }],
-    sink: { ...sink, insertRecords: async () => undefined },
+    sink: { insertRecords: async () => undefined, ...sink },
     forward: async () => undefined,
     onStored: () => undefined,
     memory: noMemoryPressure,
@@ -127,6 +132,31 @@ describe('the check of the rows that the stream still keeps', () => {
     }
   });
 
+  it('stores lost rows again while idempotency records cannot be stored, and those once they can', async () => {
+    const { state, sink } = emptyStore();
+    state.hasRoom = true;
+    const batches = [linesOf(2), linesOf(2)];
+    const attempts: number[] = [];
+    let [takesRecords, stored] = [false, 0];
+    const insertRecords: BatchSink['insertRecords'] = async (_lines, { attempt }) => {
+      attempts.push(attempt);
+      if (!takesRecords) throw new Error('no answer');
+      stored += 1;
+    };
+    const { ingest, seen } = startedAfter(batches, { ...sink, insertRecords }, '["record"]');
+    try {
+      await eventually(() => assert.deepEqual([...state.stored], batches.flat()));
+      // Each attempt may take longer than the one before.
+      await eventually(() => assert.deepEqual(attempts.slice(0, 3), [0, 1, 2]));
+      assert.equal(seen.rechecked, 0);
+      takesRecords = true;
+      await eventually(() => assert.ok(seen.rechecked > 0));
+      assert.ok(stored >= batches.length);
+    } finally {
+      await ingest.stop();
+    }
+  });
+
   it('ends at a stop with the batch that is looked at', async () => {
     let looked = 0;
     let answer = () => {};
@@ -180,7 +210,7 @@ describe('rows that ClickHouse lacks when the stream no longer keeps them', () =
     let isStored = held > 2;
     let sum = { rows: held, idSum: 7 };
     const detector = createLossDetector({
-      stream: { acknowledgedBefore: async () => '0-0', hasEntryUpTo: async () => isKept },
+      stream: { acknowledgedBefore: async () => '0-0', hasEntryUpTo: async () => isKept, readAfter: async () => [] },
       storedRows: {
         startedAtMs: async () => 1,
         firstVersions: async () => new Map(),
@@ -191,7 +221,6 @@ describe('rows that ClickHouse lacks when the stream no longer keeps them', () =
         async *missing() {
           if (isInLaterEntry && !isStored)
             yield {
-              entries: [],
               seen: 2,
               missing: { lines: Buffer.from(lines.slice(1).join('\n')), rows: 2, codeColumns: 0 },
             };
@@ -202,8 +231,7 @@ describe('rows that ClickHouse lacks when the stream no longer keeps them', () =
         sum = all ?? sum;
         return new Set();
       },
-      sink: { insertRecords: async () => assert.fail('there are no records') },
-      abortSignal: new AbortController().signal,
+      storeRecords: async () => assert.fail('there are no records'),
       isDeleted: async () => isDeleted,
       isEnded: () => false,
       now: Date.now,

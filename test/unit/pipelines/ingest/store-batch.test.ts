@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { createLog } from '../../../../src/log.ts';
 import { FencedError, keepLease } from '../../../../src/pipelines/ingest/lease.ts';
 import { createStoreBatch } from '../../../../src/pipelines/ingest/store-batch.ts';
+import { createStoreRecords } from '../../../../src/pipelines/ingest/store-records.ts';
 import { createStoreRows } from '../../../../src/pipelines/ingest/store-rows.ts';
 import { insertTimeoutMs } from '../../../../src/stores/clickhouse/write/insert-timeout.ts';
 import { streamEntry } from '../../../support/intake.ts';
@@ -57,7 +58,12 @@ function slowClickHouse(test: TestContext, needs: { rowsMs: number; recordsMs?: 
     rowsMissing: () => assert.fail('nothing was lost'),
   };
   const storeRows = createStoreRows({ ...common, metrics, stream: { addDeadLetter: async () => true } });
-  const storeBatch = createStoreBatch({ ...common, metrics, storeRows });
+  const storeBatch = createStoreBatch({
+    ...common,
+    metrics,
+    storeRows,
+    storeRecords: createStoreRecords({ ...common, metrics }),
+  });
   return {
     inserts: () => inserts,
     clockMs: () => clockMs,
