@@ -4,6 +4,7 @@ import type { Metrics } from '../../metrics.ts';
 import { backoffMs } from '../../platform/backoff.ts';
 import { createBoundedWarnings } from '../../platform/bounded-warnings.ts';
 import type { StoredRows } from '../../stores/clickhouse/read/stored-rows.ts';
+import { longestInsertMs } from '../../stores/clickhouse/write/insert-timeout.ts';
 import { isAtOrAfter } from '../../stores/redis/intake/entry-id.ts';
 import type { Shard } from '../../stores/redis/intake/shards.ts';
 import {
@@ -65,7 +66,11 @@ export interface IngestDeps {
 }
 
 const defaultLeaseMs = 10_000;
-const defaultStallMs = 30_000;
+/**
+ * Longer than the longest attempt to insert, so that one that begins under a new lease also ends under it. Attempts
+ * before it are shorter; those at a batch that was begun before, and lost with its shard, begin with the longest.
+ */
+export const defaultStallMs = longestInsertMs + 15_000;
 const defaultLossCheckMs = 60_000;
 /**
  * Minimum time between two inserts of a shard, unless a batch is full (the batch size stands in `batch-reader.ts`). An
@@ -192,9 +197,9 @@ export function createIngest(deps: IngestDeps) {
       }
       const rows = entries.reduce((sum, entry) => sum + entry.count, 0);
       if (rows > 0) {
-        const mayBeStored = kept.isBatchUnderWay;
+        const wasBegun = kept.isBatchUnderWay;
         kept.isBatchUnderWay = true;
-        const keys = await store({ owner, lease, entries, mayBeStored });
+        const keys = await store({ owner, lease, entries, wasBegun });
         held.lossDetector?.add(keys, entries);
         if (!(await deps.stream.markStored(owner, last.id, surveyIdsOf(entries)))) throw new FencedError();
       }

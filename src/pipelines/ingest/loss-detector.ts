@@ -104,7 +104,7 @@ export function createLossDetector({
       if (!last) return;
       position = last.id;
       const records = recordLinesOf(entries);
-      await storeRecords({ records, shard: shard.index, lease, ask: storedRows.startedAtMs, maxAttempts });
+      await storeRecords({ records, shard: shard.index, lease, maxAttempts });
     }
   };
 

@@ -1,5 +1,6 @@
 import type { Metrics } from '../../metrics.ts';
 import { backoffMs } from '../../platform/backoff.ts';
+import { longestAttempt } from '../../stores/clickhouse/write/insert-timeout.ts';
 import type { ShardLease, StreamEntry } from '../../stores/redis/intake/stream.ts';
 import { type BatchKeys, batchKeysOf } from './batch-check.ts';
 import { type BatchPart, linesOf, recordLinesOf } from './batch-lines.ts';
@@ -23,8 +24,11 @@ export interface BatchToStore {
   owner: ShardLease;
   lease: Lease;
   entries: readonly StreamEntry[];
-  /** Whether rows of it may have been inserted before: then only those are that are not there. */
-  mayBeStored?: boolean;
+  /**
+   * Whether it was begun before: then only rows that are not there are inserted, and the first attempt gets the longest
+   * time, as the shard may have been lost while attempts were still shorter.
+   */
+  wasBegun?: boolean;
 }
 
 /**
@@ -33,7 +37,7 @@ export interface BatchToStore {
  * to an insert is not trusted: a server that fails between two steps may confirm what it has not stored.
  */
 export function createStoreBatch({ sink, storeRecords, storeRows, log, metrics, sleep, abortSignal }: StoreBatchDeps) {
-  return async ({ owner, lease, entries, mayBeStored = false }: BatchToStore): Promise<BatchKeys> => {
+  return async ({ owner, lease, entries, wasBegun = false }: BatchToStore): Promise<BatchKeys> => {
     const shard = owner.shard.index;
     const codeColumns = Math.max(0, ...entries.map((entry) => entry.codeColumns));
     /** Rows that ClickHouse cannot read. */
@@ -57,12 +61,13 @@ export function createStoreBatch({ sink, storeRecords, storeRows, log, metrics, 
       throw new Error('stopping before the batch was seen in the store');
     };
 
+    const firstAttempt = wasBegun ? longestAttempt : 0;
     const lines = linesOf(entries);
     const keys = batchKeysOf(lines);
     const rows = entries.reduce((sum, entry) => sum + entry.count, 0);
     // Before the rows, so that a repeat of an acknowledged submission is recognised.
-    await storeRecords({ records: recordLinesOf(entries), shard, lease, ask: () => sink.missing(lines, keys) });
-    let left: BatchPart | undefined = mayBeStored ? await missing(lines) : { lines, rows };
+    await storeRecords({ records: recordLinesOf(entries), shard, lease, firstAttempt });
+    let left: BatchPart | undefined = wasBegun ? await missing(lines) : { lines, rows };
     for (let round = 0; left; round += 1) {
       if (round > 0) {
         metrics.rowsMissing(left.rows);
@@ -72,7 +77,8 @@ export function createStoreBatch({ sink, storeRecords, storeRows, log, metrics, 
         );
         await waitBefore(round);
       }
-      for (const line of await storeRows({ ...left, owner, lease, codeColumns })) deadLetterLines.add(line);
+      for (const line of await storeRows({ ...left, owner, lease, codeColumns, firstAttempt }))
+        deadLetterLines.add(line);
       left = await missing(lines);
     }
     if (deadLetterLines.size === 0) return keys;

@@ -1,7 +1,6 @@
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { backoffMs } from '../../platform/backoff.ts';
-import { getsLonger } from '../../stores/clickhouse/write/insert-timeout.ts';
 import type { Lease } from './lease.ts';
 import { retryBackoff } from './store-rows.ts';
 
@@ -25,8 +24,8 @@ export interface RecordsToStore {
   /** The index of their shard. */
   shard: number;
   lease: Lease;
-  /** Asks ClickHouse something, to see whether it answers. */
-  ask(): Promise<unknown>;
+  /** The number of the first attempt: later ones get more time. */
+  firstAttempt?: number;
   /** How often an insert is tried before this throws; as often as it takes if left out. */
   maxAttempts?: number;
 }
@@ -40,11 +39,11 @@ export function createStoreRecords({ sink, log, metrics, sleep, abortSignal }: S
     records,
     shard,
     lease,
-    ask,
+    firstAttempt = 0,
     maxAttempts = Number.POSITIVE_INFINITY,
   }: RecordsToStore): Promise<void> => {
     if (records.length === 0) return;
-    for (let attempt = 0; !abortSignal.aborted && attempt < maxAttempts; attempt += 1) {
+    for (let attempt = firstAttempt; !abortSignal.aborted && attempt < maxAttempts; attempt += 1) {
       lease.assertHeld();
       try {
         await sink.insertRecords(records, { attempt, signal: abortSignal });
@@ -52,8 +51,6 @@ export function createStoreRecords({ sink, log, metrics, sleep, abortSignal }: S
       } catch (error) {
         metrics.insertRetried();
         log.warn({ err: error, attempt, shard }, 'idempotency records were not stored yet');
-        // As for rows: a server that answers may take longer for the next attempt.
-        if (getsLonger(attempt)) await ask().then(lease.reportProgress, () => undefined);
         await sleep(backoffMs(attempt, retryBackoff));
       }
     }

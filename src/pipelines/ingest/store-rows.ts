@@ -2,7 +2,6 @@ import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { backoffMs } from '../../platform/backoff.ts';
 import type { InsertOutcome } from '../../stores/clickhouse/write/insert.ts';
-import { getsLonger } from '../../stores/clickhouse/write/insert-timeout.ts';
 import type { ShardLease, Stream } from '../../stores/redis/intake/stream.ts';
 import type { BatchKeys } from './batch-check.ts';
 import { type BatchPart, splitLines } from './batch-lines.ts';
@@ -38,6 +37,8 @@ export interface RowsToStore extends BatchPart {
   lease: Lease;
   /** Highest number of code positions of a row. */
   codeColumns: number;
+  /** The number of the first attempt at each part: later ones get more time. */
+  firstAttempt?: number;
   /** How often an insert is tried before this throws; as often as it takes if left out. */
   maxAttempts?: number;
 }
@@ -58,22 +59,17 @@ export function createStoreRows({ sink, stream, log, metrics, sleep, abortSignal
     owner,
     lease,
     codeColumns,
+    firstAttempt = 0,
     maxAttempts = Number.POSITIVE_INFINITY,
     ...all
   }: RowsToStore): Promise<ReadonlySet<string>> => {
     const shard = owner.shard.index;
     const deadLetterLines = new Set<string>();
 
-    /**
-     * What is still to be inserted of a piece whose insert took too long: ClickHouse may have stored it all the same.
-     * That it answers counts as progress while the next attempt gets more time. After the longest one it does not, since
-     * another process may be able to insert.
-     */
-    const leftAfterTimeout = async (piece: BatchPart, attempt: number): Promise<BatchPart | undefined> => {
+    /** What is still to be inserted of a piece whose insert took too long: ClickHouse may have stored it all the same. */
+    const leftAfterTimeout = async (piece: BatchPart): Promise<BatchPart | undefined> => {
       try {
-        const left = await sink.missing(piece.lines);
-        if (getsLonger(attempt)) lease.reportProgress();
-        return left;
+        return await sink.missing(piece.lines);
       } catch {
         return piece;
       }
@@ -82,7 +78,7 @@ export function createStoreRows({ sink, stream, log, metrics, sleep, abortSignal
     const store = async (whole: BatchPart): Promise<void> => {
       let piece = whole;
       let tooLarge = 0;
-      for (let attempt = 0; !abortSignal.aborted && attempt < maxAttempts; attempt += 1) {
+      for (let attempt = firstAttempt; !abortSignal.aborted && attempt < maxAttempts; attempt += 1) {
         lease.assertHeld();
         const { lines, rows } = piece;
         const startedAt = performance.now();
@@ -100,8 +96,11 @@ export function createStoreRows({ sink, stream, log, metrics, sleep, abortSignal
           return storeInHalves(piece);
         }
         if (outcome.isTimeout) {
-          const left = await leftAfterTimeout(piece, attempt);
-          if (!left) return metrics.inserted(rows, (performance.now() - startedAt) / 1000);
+          const left = await leftAfterTimeout(piece);
+          if (!left) {
+            lease.reportProgress();
+            return metrics.inserted(rows, (performance.now() - startedAt) / 1000);
+          }
           piece = left;
         }
         await sleep(backoffMs(attempt, retryBackoff));

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { createLog } from '../../../../src/log.ts';
+import { defaultStallMs as stallMs } from '../../../../src/pipelines/ingest/ingest.ts';
 import { FencedError, keepLease } from '../../../../src/pipelines/ingest/lease.ts';
 import { createStoreBatch } from '../../../../src/pipelines/ingest/store-batch.ts';
 import { createStoreRecords } from '../../../../src/pipelines/ingest/store-records.ts';
@@ -10,12 +11,15 @@ import { insertTimeoutMs } from '../../../../src/stores/clickhouse/write/insert-
 import { streamEntry } from '../../../support/intake.ts';
 
 const owner = { shard: { index: 0, prefix: 'p', stream: 's' }, name: 'one', fence: 1 };
-const [leaseMs, renewMs, stallMs] = [10_000, 3000, 30_000];
+const [leaseMs, renewMs] = [10_000, 3000];
 const rows = Buffer.from('["018f0000-0000-7000-8000-000000000001","018f0000-0000-7000-8000-000000000002",1,1,0]');
 const entry = streamEntry('1-0', { rows, records: Buffer.from('["record"]') });
 
-/** A ClickHouse that answers at once whether rows are there, and needs so long for inserts. */
-function slowClickHouse(test: TestContext, needs: { rowsMs: number; recordsMs?: number }) {
+/**
+ * A ClickHouse that answers at once whether rows are there, and needs so long for inserts. `isGivenUp`: it stores no rows
+ * for which the client does not wait.
+ */
+function slowClickHouse(test: TestContext, needs: { rowsMs: number; recordsMs?: number; isGivenUp?: boolean }) {
   let clockMs = 0;
   let storedAtMs = Number.POSITIVE_INFINITY;
   let inserts = 0;
@@ -42,7 +46,8 @@ function slowClickHouse(test: TestContext, needs: { rowsMs: number; recordsMs?: 
     },
     insertBatch: async ({ attempt }: { attempt: number }) => {
       inserts += 1;
-      storedAtMs = Math.min(storedAtMs, clockMs + needs.rowsMs);
+      if (!needs.isGivenUp || needs.rowsMs <= insertTimeoutMs(attempt))
+        storedAtMs = Math.min(storedAtMs, clockMs + needs.rowsMs);
       const isDone = await insert(needs.rowsMs, attempt);
       return isDone
         ? ({ kind: 'stored' } as const)
@@ -68,7 +73,7 @@ function slowClickHouse(test: TestContext, needs: { rowsMs: number; recordsMs?: 
     inserts: () => inserts,
     clockMs: () => clockMs,
     /** Under a lease that ends in Redis where it is not renewed in time, so that the shard gets another fence. */
-    async store(mayBeStored = false): Promise<void> {
+    async store(wasBegun = false): Promise<void> {
       let [endsAtMs, fence] = [clockMs + leaseMs, owner.fence];
       const renew = async () => {
         if (clockMs > endsAtMs) fence += 1;
@@ -76,7 +81,7 @@ function slowClickHouse(test: TestContext, needs: { rowsMs: number; recordsMs?: 
         return { ...owner, fence };
       };
       const lease = keepLease({ stream: { lease: renew }, owner, leaseMs, renewMs, stallMs });
-      await storeBatch({ owner, lease, entries: [entry], mayBeStored }).finally(() => lease.stop());
+      await storeBatch({ owner, lease, entries: [entry], wasBegun }).finally(() => lease.stop());
       lease.assertHeld();
     },
   };
@@ -95,6 +100,21 @@ describe('a batch', () => {
   it('is stored if its idempotency records need as long', async (test) => {
     for (const recordsMs of [16_000, 25_000, 35_000]) {
       await slowClickHouse(test, { rowsMs: 1000, recordsMs }).store();
+      test.mock.reset();
+    }
+  });
+
+  it('is stored under the second lease if any insert needs up to the longest time', async (test) => {
+    for (const needs of [39_500, 41_000, 59_000].flatMap((ms) => [
+      { rowsMs: 1000, recordsMs: ms },
+      { rowsMs: ms },
+      { rowsMs: ms, isGivenUp: true },
+    ])) {
+      const clickhouse = slowClickHouse(test, needs);
+      await clickhouse.store().catch((error: unknown) => {
+        assert.ok(error instanceof FencedError);
+        return clickhouse.store(true);
+      });
       test.mock.reset();
     }
   });
