@@ -38,9 +38,13 @@ const serviceStateSchema = z
     }),
     intake: z
       .strictObject({
-        lag: countSchema.describe('Accepted responses that are not yet in ClickHouse'),
-        oldestSeconds: seconds.describe('Age of the oldest of them'),
-        memoryRatio: z.number().min(0).describe('Of the memory that the intake may use; above 0.8 it refuses'),
+        lag: countSchema.nullable().describe('Accepted responses that are not yet in ClickHouse; null: not known'),
+        oldestSeconds: seconds.nullable().describe('Age of the oldest of them; null: not known'),
+        memoryRatio: z
+          .number()
+          .min(0)
+          .nullable()
+          .describe('Of the memory that the intake may use; above 0.8 it refuses; null: not known'),
         submissions: named('Outcome').describe('Submissions since the start, by outcome of the intake'),
       })
       .describe('What has been accepted and where it is'),
@@ -126,9 +130,9 @@ async function readState(deps: ServiceStateDeps): Promise<ServiceState> {
       degraded: health.degraded,
     },
     intake: {
-      lag: sum(read('ingest_lag_entries')),
-      oldestSeconds: greatest(read('ingest_oldest_unacknowledged_seconds')),
-      memoryRatio: greatest(read('intake_memory_ratio')),
+      lag: ifMeasured(sum, read('ingest_lag_entries')),
+      oldestSeconds: ifMeasured(greatest, read('ingest_oldest_unacknowledged_seconds')),
+      memoryRatio: ifMeasured(greatest, read('intake_memory_ratio')),
       submissions: countsBy(read('intake_submissions_total'), 'outcome'),
     },
     deadLetters,
@@ -145,6 +149,10 @@ async function readState(deps: ServiceStateDeps): Promise<ServiceState> {
 
 const sum = (samples: readonly MetricSample[]): number => samples.reduce((total, { value }) => total + value, 0);
 const greatest = (samples: readonly MetricSample[]): number => Math.max(0, ...samples.map(({ value }) => value));
+
+/** Null where no process could measure it, as while the intake does not reply or no ingest runs. */
+const ifMeasured = (combine: typeof sum, samples: readonly MetricSample[]): number | null =>
+  samples.length === 0 ? null : combine(samples);
 
 /** Counts above 0 by the value of a label, the greatest first. */
 function countsBy(samples: readonly MetricSample[], label: string): { name: string; count: number }[] {

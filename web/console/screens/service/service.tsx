@@ -55,13 +55,14 @@ function HealthBadge({ health: { isReady, degraded, reason } }: { health: Servic
 function Figures({ state: { intake, deadLetters, outbox, webhooks } }: { state: ServiceState }) {
   return (
     <dl className={styles.figures}>
-      <Figure name="Lag of the intake" value={formatCount(intake.lag)}>
-        {intake.lag === 0
-          ? 'Everything accepted is stored'
-          : `The oldest waits for ${durationText(intake.oldestSeconds)}`}
+      <Figure name="Lag of the intake" value={intake.lag === null ? 'Unknown' : formatCount(intake.lag)}>
+        {lagText(intake)}
       </Figure>
-      <Figure name="Memory of the intake" value={`${Math.round(intake.memoryRatio * 100)} %`}>
-        {intake.memoryRatio > 0.8 ? 'Submissions are refused' : 'Refuses above 80 %'}
+      <Figure
+        name="Memory of the intake"
+        value={intake.memoryRatio === null ? 'Unknown' : `${Math.round(intake.memoryRatio * 100)} %`}
+      >
+        {(intake.memoryRatio ?? 0) > 0.8 ? 'Submissions are refused' : 'Refuses above 80 %'}
       </Figure>
       <Figure name="Dead letters" value={deadLetters === null ? 'Unknown' : formatCount(deadLetters)}>
         {deadLetters === 0 ? 'No response was refused' : 'Kept until they are replayed'}
@@ -76,6 +77,11 @@ function Figures({ state: { intake, deadLetters, outbox, webhooks } }: { state: 
       </Figure>
     </dl>
   );
+}
+
+function lagText({ lag, oldestSeconds }: ServiceState['intake']): string {
+  if (lag === 0) return 'Everything accepted is stored';
+  return oldestSeconds === null ? 'It could not be measured' : `The oldest waits for ${durationText(oldestSeconds)}`;
 }
 
 function Figure({ name, value, children }: { name: string; value: string; children: string }) {
