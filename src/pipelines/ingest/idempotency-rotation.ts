@@ -1,4 +1,5 @@
 import type { Log } from '../../log.ts';
+import { within } from '../../platform/within.ts';
 import type { IdempotencyGenerations } from '../../stores/redis/intake/idempotency.ts';
 import type { MemoryPressure } from '../../stores/redis/intake/memory-pressure.ts';
 
@@ -9,6 +10,8 @@ export interface IdempotencyRotationDeps {
 }
 
 const intervalMs = 250;
+/** How long a stop waits for a call under way. */
+const stopMs = 1000;
 
 /** Closes and drops generations of idempotency records when they are due, in each process with the ingest role. */
 export function startIdempotencyRotation({ generations, pressure, log }: IdempotencyRotationDeps) {
@@ -35,7 +38,7 @@ export function startIdempotencyRotation({ generations, pressure, log }: Idempot
     async stop(): Promise<void> {
       isStopping = true;
       clearInterval(timer);
-      await running;
+      if (running) await within(stopMs, running, undefined);
     },
   };
 }

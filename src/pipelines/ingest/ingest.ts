@@ -3,6 +3,7 @@ import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { backoffMs } from '../../platform/backoff.ts';
 import { createBoundedWarnings } from '../../platform/bounded-warnings.ts';
+import { within } from '../../platform/within.ts';
 import type { StoredRows } from '../../stores/clickhouse/read/stored-rows.ts';
 import { longestInsertMs } from '../../stores/clickhouse/write/insert-timeout.ts';
 import { isAtOrAfter } from '../../stores/redis/intake/entry-id.ts';
@@ -80,6 +81,8 @@ const insertIntervalMs = (rows: number): number => (rows < 1000 ? 300 : 450);
 const idleMs = 100;
 /** How long a batch under way may take when the service stops; otherwise the next process stores it again. */
 const stopGraceMs = 2000;
+/** How long the release of the shards may take after that; a lease that is not released ends by itself. */
+const releaseMs = 1000;
 
 /**
  * Moves accepted responses from the streams to ClickHouse. Each shard has one owner; a batch is acknowledged when
@@ -268,13 +271,13 @@ export function createIngest(deps: IngestDeps) {
     start(): void {
       loops = deps.shards.map(run);
     },
-    /** Lets batches under way end within `stopGraceMs` and releases the shards. */
+    /** Lets batches under way end within `stopGraceMs` and releases the shards, unless Redis does not reply. */
     async stop(): Promise<void> {
       isStopping = true;
       wakeAll();
       stopWatch();
       const timer = setTimeout(() => aborting.abort(), stopGraceMs);
-      await Promise.all(loops);
+      await within(stopGraceMs + releaseMs, Promise.all(loops), undefined);
       clearTimeout(timer);
     },
   };

@@ -92,6 +92,18 @@ describe('interruptions of ingest', () => {
     assert.equal(leased, before);
   });
 
+  it('by an intake that hangs delay a stop by a few seconds', async () => {
+    let isAsked = false;
+    const hang = () => new Promise<never>(() => (isAsked = true));
+    const stream = { lease: hang, stats: hang, countDeadLetters: hang };
+    const ingest = ingestOf(stream, { shards: shards.slice(0, 1), log: createLog('silent') });
+    ingest.start();
+    await eventually(() => assert.ok(isAsked));
+    let isStopped = false;
+    void ingest.stop().then(() => (isStopped = true));
+    await eventually(() => assert.ok(isStopped), 8000);
+  });
+
   it('by an insert that outlasts the lease do not have its rows inserted again', async () => {
     let [endsAtMs, fence, inserts, fenced, acknowledged] = [0, 0, 0, 0, '0-0'];
     const isOwner = async (owner: { fence: number }) => owner.fence === fence && performance.now() < endsAtMs;
