@@ -6,6 +6,8 @@ import { connectionErrorCodes } from '../../platform/connection-errors.ts';
  */
 const unavailableReplies =
   /^(LOADING|BUSY|MISCONF|OOM|NOREPLICAS|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|EXECABORT)\b/;
+/** Replies to a client that may not use the command; Redis could serve others. */
+const deniedReplies = /^(NOPERM|NOAUTH)\b/;
 /** The client's error for a command that it has not sent, as it has no connection. */
 const notSentMessage = "Stream isn't writeable";
 /** Errors of the client when no server answers. */
@@ -30,7 +32,10 @@ export function isRedisUnavailable(error: unknown): boolean {
 
 /** Whether a command that failed was certainly not carried out: it was not sent, or Redis refused it. */
 export const wasNotCarriedOut = (error: unknown): boolean =>
-  error instanceof Error && (error.message.startsWith(notSentMessage) || unavailableReplies.test(error.message));
+  error instanceof Error &&
+  (error.message.startsWith(notSentMessage) ||
+    unavailableReplies.test(error.message) ||
+    deniedReplies.test(error.message));
 
 /** Makes what awaits a command; its failure is SERVICE_UNAVAILABLE with this message. */
 export const failingWith =

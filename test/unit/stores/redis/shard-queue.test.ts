@@ -49,6 +49,7 @@ it('what Redis got and did not reply to may be stored, and is not said to be ref
     ["Stream isn't writeable and enableOfflineQueue options is false", refused],
     ["OOM command not allowed when used memory > 'maxmemory'.", refused],
     ['MISCONF Errors writing to the AOF file', refused],
+    ['NOPERM this user has no permissions to run the evalsha command', refused],
   ] as const) {
     let fail = (): void => undefined;
     const { append } = intakeWith(
