@@ -117,15 +117,17 @@ export function createIngest(deps: IngestDeps) {
     while (!isStopping) {
       let owner: ShardLease | undefined;
       try {
+        let requestedAtMs = performance.now();
         owner = await deps.stream.lease(shard, deps.name, leaseMs);
         // Loops that were interrupted may still wait for a store: under another fence their late writes are refused.
         if (owner && owner.fence === usedFence) {
           await deps.stream.release(owner);
+          requestedAtMs = performance.now();
           owner = await deps.stream.lease(shard, deps.name, leaseMs);
         }
         usedFence = owner?.fence ?? usedFence;
         if (!owner) await sleep(renewMs);
-        else await work(owner, kept);
+        else await work(owner, requestedAtMs, kept);
       } catch (error) {
         if (error instanceof FencedError) deps.metrics.ingestFenced();
         else if (!isStopping)
@@ -145,8 +147,8 @@ export function createIngest(deps: IngestDeps) {
     await sleep(2 * renewMs);
   };
 
-  const work = async (owner: ShardLease, kept: KeptState): Promise<void> => {
-    const lease = keepLease({ ...deps, owner, leaseMs, renewMs, stallMs });
+  const work = async (owner: ShardLease, requestedAtMs: number, kept: KeptState): Promise<void> => {
+    const lease = keepLease({ ...deps, owner, requestedAtMs, leaseMs, renewMs, stallMs });
     try {
       await workUnder(lease, owner, kept);
     } finally {

@@ -22,6 +22,8 @@ export interface LeaseOptions {
   stream: Pick<Stream, 'lease'>;
   /** The lease as it was just obtained. */
   owner: ShardLease;
+  /** When it was asked for, as a monotonic time: it lasts from then or later. */
+  requestedAtMs: number;
   leaseMs: number;
   renewMs: number;
   /** Without progress for this long the lease is not renewed: another process may have better connections. */
@@ -32,16 +34,16 @@ export interface LeaseOptions {
  * Renews a shard's lease by a timer, because one step may take longer than a lease, but only while the owner makes
  * progress. The lease only avoids double work: every write for a shard is checked against its fencing number.
  */
-export function keepLease({ stream, owner, leaseMs, renewMs, stallMs }: LeaseOptions): Lease {
-  let heldUntil = performance.now() + leaseMs;
+export function keepLease({ stream, owner, requestedAtMs, leaseMs, renewMs, stallMs }: LeaseOptions): Lease {
+  let heldUntil = requestedAtMs + leaseMs;
   let progressedAt = performance.now();
   let isLost = false;
   let renewing: Promise<void> | undefined;
 
   const renew = async (): Promise<void> => {
-    const requestedAtMs = performance.now();
+    const renewalRequestedAtMs = performance.now();
     const renewed = await stream.lease(owner.shard, owner.name, leaseMs);
-    if (renewed?.fence === owner.fence) heldUntil = requestedAtMs + leaseMs;
+    if (renewed?.fence === owner.fence) heldUntil = renewalRequestedAtMs + leaseMs;
     else isLost = true;
   };
 

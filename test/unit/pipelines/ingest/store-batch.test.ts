@@ -80,7 +80,7 @@ function slowClickHouse(test: TestContext, needs: { rowsMs: number; recordsMs?: 
         endsAtMs = clockMs + leaseMs;
         return { ...owner, fence };
       };
-      const lease = keepLease({ stream: { lease: renew }, owner, leaseMs, renewMs, stallMs });
+      const lease = keepLease({ stream: { lease: renew }, owner, requestedAtMs: clockMs, leaseMs, renewMs, stallMs });
       await storeBatch({ owner, lease, entries: [entry], wasBegun }).finally(() => lease.stop());
       lease.assertHeld();
     },

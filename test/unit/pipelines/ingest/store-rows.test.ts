@@ -37,7 +37,14 @@ describe('the rows of a batch', () => {
       sleep: async () => undefined,
       abortSignal: new AbortController().signal,
     });
-    const lease = keepLease({ stream: { lease: async () => owner }, owner, leaseMs, renewMs, stallMs });
+    const lease = keepLease({
+      stream: { lease: async () => owner },
+      owner,
+      requestedAtMs: clockMs,
+      leaseMs,
+      renewMs,
+      stallMs,
+    });
     const rows = Array.from({ length: 64 }, (_, n) => `["${n}"]`);
     const stored = storeRows({ owner, lease, codeColumns: 0, lines: Buffer.from(rows.join('\n')), rows: rows.length });
     assert.deepEqual([...(await stored.finally(() => lease.stop()))], rows);
