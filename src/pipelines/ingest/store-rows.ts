@@ -70,7 +70,8 @@ export function createStoreRows({ sink, stream, log, metrics, sleep, abortSignal
     const leftAfterTimeout = async (piece: BatchPart): Promise<BatchPart | undefined> => {
       try {
         return await sink.missing(piece.lines);
-      } catch {
+      } catch (error) {
+        log.warn({ err: error, shard }, 'could not ask which rows of an insert without a reply are stored');
         return piece;
       }
     };
