@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { goTo, signedInPage } from '../support/console.ts';
+import { signedInPage } from '../support/console.ts';
 import { holdCalls } from '../support/held-calls.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -72,15 +72,17 @@ describe('a dialog with a form', { skip: withoutBrowser }, () => {
     const dialog = page.getByRole('dialog', { name: 'New collector' });
     const question = page.getByRole('alertdialog', { name: 'Discard what you have entered?' });
     const name = dialog.getByLabel('Name');
-    await goTo(page, `/surveys/${id}/quotas`);
-    await goTo(page, `/surveys/${id}/publish`);
+    for (const place of ['Quotas', 'Publish']) {
+      await page.getByRole('link', { name: place, exact: true }).click();
+      await page.waitForURL(new RegExp(`${place.toLowerCase()}$`));
+    }
     await page.getByRole('button', { name: 'New collector' }).click();
     await name.fill('Poster');
     await page.goBack();
     await question.getByRole('button', { name: 'Cancel' }).click();
     await question.waitFor({ state: 'detached' });
     assert.equal(await name.inputValue(), 'Poster');
-    assert.match(page.url(), /publish$/);
+    await page.waitForURL(/publish$/);
 
     await page.keyboard.press('Control+k');
     await page.getByRole('menuitem', { name: 'Audit' }).click();
@@ -93,7 +95,7 @@ describe('a dialog with a form', { skip: withoutBrowser }, () => {
     await page.goBack();
     await question.getByRole('button', { name: 'Discard' }).click();
     await dialog.waitFor({ state: 'detached' });
-    assert.match(page.url(), /publish$/);
+    await page.waitForURL(/publish$/);
     await page.context().close();
   });
 

@@ -6,6 +6,7 @@ import type { Client } from '../support/client.ts';
 import { signedInPage } from '../support/console.ts';
 import { holdCalls } from '../support/held-calls.ts';
 import type { RunningService } from '../support/service.ts';
+import { stopClock } from '../support/stopped-clock.ts';
 import { useService } from '../support/use-service.ts';
 
 describe('“Go to”', { skip: withoutBrowser }, () => {
@@ -30,15 +31,16 @@ describe('“Go to”', { skip: withoutBrowser }, () => {
     const dialog = page.getByRole('dialog', { name: 'Go to' });
     await dialog.locator('input:focus').waitFor();
     const held = await holdCalls(page, /\/api\/v1\/surveys\?.*search=/);
-    await page.clock.install();
+    const pass = await stopClock(page);
     await page.keyboard.type(`canteen in ${place}`);
     await dialog.getByText('Searching …').waitFor();
     await page.clock.runFor(1000);
     held.release();
+    await pass(1);
     await dialog.getByRole('menuitem', { name: 'Lunch' }).waitFor();
     assert.deepEqual(searches, [`canteen in ${place}`]);
     await page.keyboard.type(' Rome');
-    await page.clock.runFor(1000);
+    await pass(2);
     await dialog.getByText('Nothing fits.').waitFor();
     await page.context().close();
   });

@@ -23,10 +23,10 @@ describe('keys of the console', { skip: withoutBrowser }, () => {
   it('of one character can be switched off, which this browser keeps, and on again', async () => {
     const page = await signedInPage(browser, service);
     const dialog = page.getByRole('dialog', { name: 'New survey' });
-    await page.getByRole('button', { name: 'New survey' }).waitFor();
+    await page.getByRole('button', { name: 'New survey' }).first().waitFor();
     await choose(page, 'Keys of one character: on');
     await page.reload();
-    await page.getByRole('button', { name: 'New survey' }).waitFor();
+    await page.getByRole('button', { name: 'New survey' }).first().waitFor();
     for (const key of ['n', '?', '/']) await page.keyboard.press(key);
     await page.keyboard.press('Control+k');
     await page.getByRole('dialog', { name: 'Go to' }).waitFor();
@@ -47,7 +47,7 @@ describe('keys of the console', { skip: withoutBrowser }, () => {
 
   it('with Ctrl are found by their place where the layout types no Latin letters', async () => {
     const page = await signedInPage(browser, service);
-    await page.getByRole('button', { name: 'New survey' }).waitFor();
+    await page.getByRole('button', { name: 'New survey' }).first().waitFor();
     await page.evaluate(`dispatchEvent(new KeyboardEvent('keydown', { key: 'л', code: 'KeyK', ctrlKey: true }))`);
     await page.getByRole('dialog', { name: 'Go to' }).waitFor();
 
@@ -66,7 +66,7 @@ describe('keys of the console', { skip: withoutBrowser }, () => {
   it('leave Ctrl K to the text fields of a Mac, whose command is ⌘ K', async () => {
     const userAgent = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Chrome/140.0.0.0';
     const page = await signedInPage(browser, service, { userAgent });
-    await page.getByRole('button', { name: 'New survey' }).waitFor();
+    await page.getByRole('button', { name: 'New survey' }).first().waitFor();
     const isTaken = (modifier: string) =>
       page.evaluate<boolean>(
         `!dispatchEvent(new KeyboardEvent('keydown', { key: 'k', ${modifier}: true, cancelable: true }))`,

@@ -201,7 +201,7 @@ describe('the screen Quotas', { skip: withoutBrowser }, () => {
     for (const { id: one } of await admin.get(`/surveys/${id}/quotas`))
       await admin.remove(`/surveys/${id}/quotas/${one}`);
     // The live stream, which has the list read anew where it names others, does not name those that are not active.
-    const quota = { ...made, isActive: false };
+    const quota = { ...made, isActive: false, isCounting: false };
     const page = await signedInPage(browser, service);
     // What is polled is none of these calls.
     await page.evaluate(`{
