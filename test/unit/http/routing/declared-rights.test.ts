@@ -122,6 +122,7 @@ const declared: Readonly<Record<string, string>> = {
     'PUT /collectors/{collectorId}',
     'DELETE /collectors/{collectorId}',
     'POST /collectors/{collectorId}/invitations',
+    'POST /collectors/{collectorId}/invitations/revoke',
     'POST /collectors/{collectorId}/invitations/{invitationId}/revoke',
     'PUT /surveys/{id}/translations/{language}',
     'DELETE /surveys/{id}/translations/{language}',
