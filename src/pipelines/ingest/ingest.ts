@@ -5,7 +5,7 @@ import { backoffMs } from '../../platform/backoff.ts';
 import { createBoundedWarnings } from '../../platform/bounded-warnings.ts';
 import { within } from '../../platform/within.ts';
 import type { StoredRows } from '../../stores/clickhouse/read/stored-rows.ts';
-import { longestInsertMs } from '../../stores/clickhouse/write/insert-timeout.ts';
+import { longestAttempt, longestInsertMs } from '../../stores/clickhouse/write/insert-timeout.ts';
 import { isAtOrAfter } from '../../stores/redis/intake/entry-id.ts';
 import type { Shard } from '../../stores/redis/intake/shards.ts';
 import {
@@ -69,7 +69,7 @@ export interface IngestDeps {
 const defaultLeaseMs = 10_000;
 /**
  * Longer than the longest attempt to insert, so that one that begins under a new lease also ends under it. Attempts
- * before it are shorter; those at a batch that was begun before, and lost with its shard, begin with the longest.
+ * before it are shorter; those at a batch with which the shard was lost begin with the longest.
  */
 export const defaultStallMs = longestInsertMs + 15_000;
 const defaultLossCheckMs = 60_000;
@@ -112,6 +112,7 @@ export function createIngest(deps: IngestDeps) {
       storing: createBatchReader(deps.stream, shard),
       forwarding: createBatchReader(deps.stream, shard),
       isBatchUnderWay: false,
+      wasLost: false,
     };
     let usedFence: number | undefined;
     while (!isStopping) {
@@ -129,8 +130,10 @@ export function createIngest(deps: IngestDeps) {
         if (!owner) await sleep(renewMs);
         else await work(owner, requestedAtMs, kept);
       } catch (error) {
-        if (error instanceof FencedError) deps.metrics.ingestFenced();
-        else if (!isStopping)
+        if (error instanceof FencedError) {
+          kept.wasLost = true;
+          deps.metrics.ingestFenced();
+        } else if (!isStopping)
           warnInterrupted({ err: error, shard: shard.index }, 'ingest was interrupted and starts again');
         if (owner && error instanceof UnknownEntryFormat) await yieldShard(owner);
         await sleep(500);
@@ -204,12 +207,14 @@ export function createIngest(deps: IngestDeps) {
       if (rows > 0) {
         const wasBegun = kept.isBatchUnderWay;
         kept.isBatchUnderWay = true;
-        const keys = await store({ owner, lease, entries, wasBegun });
+        const firstAttempt = kept.wasLost ? longestAttempt : 0;
+        const keys = await store({ owner, lease, entries, wasBegun, firstAttempt });
         held.lossDetector?.add(keys, entries);
         if (!(await deps.stream.markStored(owner, last.id, surveyIdsOf(entries)))) throw new FencedError();
       }
       if (!(await deps.stream.acknowledge(owner, entries))) throw new FencedError();
       kept.isBatchUnderWay = false;
+      kept.wasLost = false;
       held.handOver.add(held.stored, entries);
       held.stored = last.id;
       retention.add(entries);
@@ -292,6 +297,8 @@ interface KeptState {
   forwarding: BatchReader;
   /** Whether a batch was begun and not acknowledged: its rows may be there. */
   isBatchUnderWay: boolean;
+  /** Whether the shard was lost since the last batch was acknowledged. */
+  wasLost: boolean;
 }
 
 /** A shard and what its owner knows of it. */

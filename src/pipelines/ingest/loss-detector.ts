@@ -97,6 +97,8 @@ export function createLossDetector({
     { after, until }: { after: string; until: string },
   ): Promise<void> => {
     const reader = createBatchReader(stream, shard);
+    // A check is no progress of the shard, which another process may store faster.
+    const checked: Lease = { ...lease, reportProgress: () => undefined };
     for (let position = after; ; ) {
       assertNotEnded();
       const { entries } = await reader.next(position, until);
@@ -104,7 +106,7 @@ export function createLossDetector({
       if (!last) return;
       position = last.id;
       const records = recordLinesOf(entries);
-      await storeRecords({ records, shard: shard.index, lease, maxAttempts });
+      await storeRecords({ records, shard: shard.index, lease: checked, maxAttempts });
     }
   };
 
@@ -180,11 +182,14 @@ export function createLossDetector({
       } finally {
         if (isRestarted) {
           const after = await stream.acknowledgedBefore(owner.shard, maxRetentionMs);
-          missingRows += await checkEntries(owner, lease, { after, until: stored });
-          // After all rows, which are stored again where records cannot be. A server that ends may have lost them.
-          const started = `${startedAtMs + clockToleranceMs}-0`;
-          const until = isAtOrAfter(stored, started) ? started : stored;
-          await storeRecordsAgain(owner, lease, { after, until });
+          try {
+            missingRows += await checkEntries(owner, lease, { after, until: stored });
+          } finally {
+            // After the rows, and also where some of these cannot be looked at. A server that ends may have lost records.
+            const started = `${startedAtMs + clockToleranceMs}-0`;
+            const until = isAtOrAfter(stored, started) ? started : stored;
+            await storeRecordsAgain(owner, lease, { after, until });
+          }
         }
       }
       // The reply to an insert is not trusted: the next check looks whether the rows are there now. Where some are lost

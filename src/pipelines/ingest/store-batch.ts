@@ -1,6 +1,5 @@
 import type { Metrics } from '../../metrics.ts';
 import { backoffMs } from '../../platform/backoff.ts';
-import { longestAttempt } from '../../stores/clickhouse/write/insert-timeout.ts';
 import type { ShardLease, StreamEntry } from '../../stores/redis/intake/stream.ts';
 import { type BatchKeys, batchKeysOf } from './batch-check.ts';
 import { type BatchPart, linesOf, recordLinesOf } from './batch-lines.ts';
@@ -24,11 +23,10 @@ export interface BatchToStore {
   owner: ShardLease;
   lease: Lease;
   entries: readonly StreamEntry[];
-  /**
-   * Whether it was begun before: then only rows that are not there are inserted, and the first attempt gets the longest
-   * time, as the shard may have been lost while attempts were still shorter.
-   */
+  /** Whether it was begun before: then only rows that are not there are inserted. */
   wasBegun?: boolean;
+  /** The number of the first attempt to insert: later ones get more time. */
+  firstAttempt?: number;
 }
 
 /**
@@ -37,7 +35,7 @@ export interface BatchToStore {
  * to an insert is not trusted: a server that fails between two steps may confirm what it has not stored.
  */
 export function createStoreBatch({ sink, storeRecords, storeRows, log, metrics, sleep, abortSignal }: StoreBatchDeps) {
-  return async ({ owner, lease, entries, wasBegun = false }: BatchToStore): Promise<BatchKeys> => {
+  return async ({ owner, lease, entries, wasBegun = false, firstAttempt = 0 }: BatchToStore): Promise<BatchKeys> => {
     const shard = owner.shard.index;
     const codeColumns = Math.max(0, ...entries.map((entry) => entry.codeColumns));
     /** Rows that ClickHouse cannot read. */
@@ -61,7 +59,6 @@ export function createStoreBatch({ sink, storeRecords, storeRows, log, metrics, 
       throw new Error('stopping before the batch was seen in the store');
     };
 
-    const firstAttempt = wasBegun ? longestAttempt : 0;
     const lines = linesOf(entries);
     const keys = batchKeysOf(lines);
     const rows = entries.reduce((sum, entry) => sum + entry.count, 0);

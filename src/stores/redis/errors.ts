@@ -6,8 +6,8 @@ import { connectionErrorCodes } from '../../platform/connection-errors.ts';
  */
 const unavailableReplies =
   /^(LOADING|BUSY|MISCONF|OOM|NOREPLICAS|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|EXECABORT)\b/;
-/** Replies to a client that may not use the command; Redis could serve others. */
-const deniedReplies = /^(NOPERM|NOAUTH)\b/;
+/** Replies to a client that may not use the command. Of a script, the steps before the denied one were carried out. */
+const deniedReplies = /^(NOAUTH\b|NOPERM (?!ACL failure in script))/;
 /** The client's error for a command that it has not sent, as it has no connection. */
 const notSentMessage = "Stream isn't writeable";
 /** Errors of the client when no server answers. */

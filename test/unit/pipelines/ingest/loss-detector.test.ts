@@ -157,6 +157,22 @@ describe('the check of the rows that the stream still keeps', () => {
     }
   });
 
+  it('stores idempotency records again although the rows of a batch cannot be looked at', async () => {
+    const { sink } = emptyStore();
+    let stored = 0;
+    const missing = async () => Promise.reject(new Error('a part cannot be read'));
+    const insertRecords = async () => {
+      stored += 1;
+    };
+    const { ingest, seen } = startedAfter([linesOf(2), linesOf(2)], { ...sink, missing, insertRecords }, '["record"]');
+    try {
+      await eventually(() => assert.ok(stored >= 2));
+      assert.equal(seen.rechecked, 0);
+    } finally {
+      await ingest.stop();
+    }
+  });
+
   it('ends at a stop with the batch that is looked at', async () => {
     let looked = 0;
     let answer = () => {};

@@ -7,7 +7,7 @@ import { FencedError, keepLease } from '../../../../src/pipelines/ingest/lease.t
 import { createStoreBatch } from '../../../../src/pipelines/ingest/store-batch.ts';
 import { createStoreRecords } from '../../../../src/pipelines/ingest/store-records.ts';
 import { createStoreRows } from '../../../../src/pipelines/ingest/store-rows.ts';
-import { insertTimeoutMs } from '../../../../src/stores/clickhouse/write/insert-timeout.ts';
+import { insertTimeoutMs, longestAttempt } from '../../../../src/stores/clickhouse/write/insert-timeout.ts';
 import { streamEntry } from '../../../support/intake.ts';
 
 const owner = { shard: { index: 0, prefix: 'p', stream: 's' }, name: 'one', fence: 1 };
@@ -81,7 +81,8 @@ function slowClickHouse(test: TestContext, needs: { rowsMs: number; recordsMs?: 
         return { ...owner, fence };
       };
       const lease = keepLease({ stream: { lease: renew }, owner, requestedAtMs: clockMs, leaseMs, renewMs, stallMs });
-      await storeBatch({ owner, lease, entries: [entry], wasBegun }).finally(() => lease.stop());
+      const firstAttempt = wasBegun ? longestAttempt : 0;
+      await storeBatch({ owner, lease, entries: [entry], wasBegun, firstAttempt }).finally(() => lease.stop());
       lease.assertHeld();
     },
   };

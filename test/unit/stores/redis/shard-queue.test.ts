@@ -50,6 +50,7 @@ it('what Redis got and did not reply to may be stored, and is not said to be ref
     ["OOM command not allowed when used memory > 'maxmemory'.", refused],
     ['MISCONF Errors writing to the AOF file', refused],
     ['NOPERM this user has no permissions to run the evalsha command', refused],
+    ['NOPERM ACL failure in script: User app has no permissions to access a key', unknown],
   ] as const) {
     let fail = (): void => undefined;
     const { append } = intakeWith(
