@@ -88,7 +88,8 @@ export function createErasureBatches({ responses, reading, removal }: ErasureBat
       ahead = await responses.findMarkedForDeletion(surveyId, selection, count, after);
     };
     for (;;) {
-      if (ahead.length === 0) await readAhead();
+      const isJustRead = ahead.length === 0;
+      if (isJustRead) await readAhead();
       if (ahead.length === 0 && after) {
         // Rows that were stored meanwhile may stand before the place that was reached.
         after = undefined;
@@ -114,9 +115,11 @@ export function createErasureBatches({ responses, reading, removal }: ErasureBat
         removal.removeAll(withCompletions(marked, deadLetterHeads)),
       );
       noteErased(count);
-      // All of the batch was deleted before, yet is still read: another pass would not help.
-      if (count === 0) return { removed, isFinished: false };
-      after = marked.at(-1);
+      // All of the batch was deleted before, yet was just read: another pass would not help.
+      if (count === 0 && isJustRead) return { removed, isFinished: false };
+      // Others have deleted it since it was read.
+      if (count === 0) ahead = [];
+      else after = marked.at(-1);
       const pauseMs = Math.min(maxPauseMs, performance.now() - beganAt);
       if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }

@@ -52,7 +52,7 @@ export interface SurveyRoutesDeps {
 /** Each of up to fourteen translations may take a second. */
 const copyTimeoutMs = 60_000;
 /** A copy with translations holds one of ten connections to PostgreSQL for as long. */
-const translatedCopyLimits = { concurrency: 2, maxQueued: 20, queueFullMessage: 'Too many surveys are being copied' };
+const translatedCopyLimits = { concurrency: 2, maxQueued: 4, queueFullMessage: 'Too many surveys are being copied' };
 
 /** Fields of a survey that its versions hold. */
 const versionedFields = ['title', 'description', 'language', 'isShuffled'] as const;

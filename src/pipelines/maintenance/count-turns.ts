@@ -98,7 +98,7 @@ export function quotaCountTasks(deps: CountTurnsDeps): ScheduledTask[] {
 
   /**
    * Makes a task that counts one survey after the other, those with the first of the needs first. What is needed is
-   * read anew before each. One that fails is not begun again in the same run, so that it keeps no other waiting.
+   * read anew before each. One that fails is not begun again for two seconds, so that it keeps no other waiting.
    */
   const countWhere = (...needs: ((surveyId: string) => Promise<boolean>)[]) => {
     const nextAmong = async (surveyIds: string[], begun: readonly Set<string>[]): Promise<string | undefined> => {
@@ -112,8 +112,11 @@ export function quotaCountTasks(deps: CountTurnsDeps): ScheduledTask[] {
       return undefined;
     };
     return async (): Promise<void> => {
-      const begun = needs.map(() => new Set<string>());
+      let [begun, sinceMs] = [needs.map(() => new Set<string>()), monotonicMs()];
       while (!deps.stopping?.aborted) {
+        // A run lasts as long as counts are asked for: what has failed in it must not wait for its end.
+        if (monotonicMs() - sinceMs >= maxFrozenRetryMs)
+          [begun, sinceMs] = [needs.map(() => new Set<string>()), monotonicMs()];
         const surveyId = await nextAmong(await intake.quotas.surveysToCount(), begun);
         if (surveyId === undefined) return;
         await count(surveyId);

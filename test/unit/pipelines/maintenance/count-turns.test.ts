@@ -125,6 +125,16 @@ describe('the responses in quotas by cell', () => {
     assert.deepEqual(turns.begun.slice(3), ['failing']);
   });
 
+  it('are counted again in a long run where that failed, as submissions wait', async () => {
+    const turns = startTurns({ failing: 'FROZEN', a: 'NEW', b: 'NEW', c: 'NEW' });
+    await turns.tick();
+    await turns.end('failing', false);
+    assert.deepEqual(turns.begun, ['failing', 'a', 'b']);
+    for (let second = 0; second < 3; second += 1) await turns.tick();
+    await turns.end('a');
+    assert.deepEqual(turns.begun.slice(3), ['failing']);
+  });
+
   it('are counted in new quotas of two surveys at once, of one survey once', async () => {
     const turns = startTurns({ huge: 'NEW', b: 'NEW', c: 'NEW' });
     await turns.tick();
