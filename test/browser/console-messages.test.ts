@@ -93,6 +93,8 @@ describe('messages of the console', { skip: withoutBrowser }, () => {
     await assertAccessible(page);
     await messages(page).getByRole('button', { name: 'Close' }).click();
     await refusal.waitFor({ state: 'detached' });
+    // React Aria gives the focus back to the dialog in a later frame.
+    await dialog.and(page.locator(':focus, :focus-within')).waitFor();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     browser.forgive(/status of 503/);
