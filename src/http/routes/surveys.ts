@@ -371,7 +371,7 @@ const wordingNamedBy =
       .filter((name) => Object.hasOwn(body, name))
       .map((name) => definition[name] ?? (name === 'isShuffled' ? false : undefined));
 
-/** Of other fields nobody knows what they were in a version that an editor saw. */
+/** Refuses other fields: nobody knows which values they had in the version that an editor saw. */
 function assertVersioned(body: SurveyFields): void {
   const others = Object.keys(body).filter((name) => !(versionedFields as readonly string[]).includes(name));
   if (others.length === 0) return;

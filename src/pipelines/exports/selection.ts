@@ -50,7 +50,7 @@ export function fileSelection(
   return Object.keys(selection).length > 1 || selection.filters.length > 0 ? selection : undefined;
 }
 
-/** Of a question, or of a value of the metadata, which would else fill the first page. */
+/** Longer wordings and values of the metadata are cut, as they would fill the first page. */
 const maxShownCharacters = 100;
 
 const shortened = (text: string): string => {

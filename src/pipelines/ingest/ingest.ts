@@ -290,7 +290,7 @@ export function createIngest(deps: IngestDeps) {
   };
 }
 
-/** What is kept of a shard across failures. */
+/** A shard keeps this across failures. */
 interface KeptState {
   /** The readers learn from failures how much to read at once. */
   storing: BatchReader;

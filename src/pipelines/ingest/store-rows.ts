@@ -66,7 +66,7 @@ export function createStoreRows({ sink, stream, log, metrics, sleep, abortSignal
     const shard = owner.shard.index;
     const deadLetterLines = new Set<string>();
 
-    /** What is still to be inserted of a piece whose insert took too long: ClickHouse may have stored it all the same. */
+    /** Looks which rows of a piece are still to be inserted: ClickHouse may have stored them although it took too long. */
     const leftAfterTimeout = async (piece: BatchPart): Promise<BatchPart | undefined> => {
       try {
         return await sink.missing(piece.lines);

@@ -131,7 +131,7 @@ export function quotaCountTasks(deps: CountTurnsDeps): ScheduledTask[] {
 
   const compare = async (surveyId: string): Promise<void> => {
     if (!(await mayBegin(surveyId))) return;
-    // What fails or is cut short is counted again soon.
+    // The request stays where the count fails or is cut short, so that it begins again soon.
     await intake.quotas.requestCount(surveyId);
     await countSurvey(surveyId);
   };

@@ -9,7 +9,7 @@ import { createZip } from './zip.ts';
 
 const rowsOfSheet = 1_048_576;
 const columnsOfSheet = 16_384;
-/** Of the summary, which is in memory until it is written: a thousand cells take about a megabyte. */
+/** The summary is in memory until it is written, and a thousand cells take about a megabyte. */
 const maxCellsOfGrids = 200_000;
 
 /**
