@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import type { Locator, Route } from 'playwright-core';
+import type { Locator } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { assertAccessible, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
-import { holdCalls } from '../support/held-calls.ts';
+import { holdCalls, holdNextCall } from '../support/held-calls.ts';
 import { hotelSurvey } from '../support/hotel-survey.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -168,11 +168,10 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     const { id } = await admin.create('/surveys', { title: 'Without a text' });
     const { id: question } = await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Likely?' });
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${question}` });
-    const calls = '**/api/v1/surveys/questions/*';
-    const saving = new Promise<Route>((resolve) => void page.route(calls, resolve, { times: 1 }));
+    const saving = await holdNextCall(page, '**/api/v1/surveys/questions/*');
     const text = page.getByRole('textbox', { name: 'Text', exact: true });
     await text.fill('How likely?');
-    const route = await saving;
+    const route = await saving.made();
     await text.fill('');
     await route.continue();
     await page.getByRole('status').filter({ hasText: 'Not saved yet' }).waitFor();

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import type { Page, Route } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import { type Client, createClient } from '../support/client.ts';
 import { assertAccessible, fillSignIn, keyTitles, newConsoleUser, signedInPage } from '../support/console.ts';
+import { holdNextCall } from '../support/held-calls.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -150,9 +151,9 @@ describe('people and keys', { skip: withoutBrowser }, () => {
     await page.route('**/api/v1/api-keys', (route) => route.fulfill({ status: 503, body: '{}' }), { times: 1 });
     await create.click();
     await dialog.getByRole('alert').waitFor();
-    const held = new Promise<Route>((resolve) => void page.route('**/api/v1/api-keys', resolve, { times: 1 }));
+    const held = await holdNextCall(page, '**/api/v1/api-keys');
     await create.dblclick();
-    const route = await held;
+    const route = await held.made();
     await page.keyboard.press('Escape');
     await page.mouse.click(5, 5);
     assert.ok(await dialog.getByRole('button', { name: 'Cancel' }).isDisabled());

@@ -7,7 +7,7 @@ import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/brow
 import type { Client } from '../support/client.ts';
 import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
-import { holdCalls } from '../support/held-calls.ts';
+import { holdCalls, holdNextCall } from '../support/held-calls.ts';
 import { publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { useServiceAndStores } from '../support/use-service.ts';
@@ -321,9 +321,9 @@ describe('the settings of a survey', { skip: withoutBrowser }, () => {
   it('shows no button below a list before the list is there, which would move it', async () => {
     const id = await survey('Members come late');
     const page = await signedInPage(browser, service, { path: '/account' });
-    const loading = new Promise<Route>((resolve) => void page.route('**/members?*', resolve, { times: 1 }));
+    const loading = await holdNextCall(page, '**/members?*');
     await page.goto(`${service.origin}/surveys/${id}/settings`);
-    const route = await loading;
+    const route = await loading.made();
     const sharing = card(page, 'Sharing');
     await sharing.waitFor();
     const buttons = [

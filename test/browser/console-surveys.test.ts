@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import type { Locator, Page, Route } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import {
@@ -14,7 +14,7 @@ import {
   signedInPage,
 } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
-import { holdCalls } from '../support/held-calls.ts';
+import { holdCalls, holdNextCall } from '../support/held-calls.ts';
 import { adminEmail, type RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -216,10 +216,7 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
       ['user-menu', page.locator('button', { hasText: adminEmail }), 'Sign out'],
     ] as const;
   /** The next request for a script of this name, which waits. */
-  const nextLoad = (page: Page, file: string) =>
-    new Promise<Route>((resolve) => {
-      void page.route(new RegExp(`/${file}-(?!button)[^/]*[.]js$`), resolve, { times: 1 });
-    });
+  const nextLoad = (page: Page, file: string) => holdNextCall(page, new RegExp(`/${file}-(?!button)[^/]*[.]js$`));
   const ofMenu = '[aria-haspopup]';
 
   it('opens menus that are loaded while their buttons are being pressed', async () => {
@@ -227,11 +224,11 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     await admin.create('/surveys', { title });
     const page = await signedInPage(browser, service, { path: '/account' });
     for (const [file, button, item] of lateMenus(page, title)) {
-      const loading = nextLoad(page, file);
+      const loading = await nextLoad(page, file);
       await page.goto(`${service.origin}/surveys?search=${title}`);
       await button.hover();
       await page.mouse.down();
-      await (await loading).continue();
+      await (await loading.made()).continue();
       await button.and(page.locator(ofMenu)).waitFor();
       await page.mouse.up();
       await page.getByRole('menuitem', { name: item }).waitFor();
@@ -246,11 +243,11 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     const page = await signedInPage(browser, service, { path: '/account' });
     for (const [file, button, item] of lateMenus(page, title))
       for (const isPressed of [false, true]) {
-        const loading = nextLoad(page, file);
+        const loading = await nextLoad(page, file);
         await page.goto(`${service.origin}/surveys?search=${title}`);
         await button.focus();
         if (isPressed) await page.keyboard.press('Enter');
-        await (await loading).continue();
+        await (await loading.made()).continue();
         await button.and(page.locator(ofMenu)).waitFor();
         if (isPressed) {
           await page.getByRole('menuitem', { name: item }).waitFor();
@@ -269,10 +266,10 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
       ['new-survey', 'n', '?', 'New survey'],
       ['key-list', '?', 'n', 'Keys'],
     ] as const) {
-      const loading = nextLoad(page, file);
+      const loading = await nextLoad(page, file);
       await page.getByRole('heading', { name: 'No survey fits' }).waitFor();
       await page.keyboard.press(key);
-      const route = await loading;
+      const route = await loading.made();
       await page.keyboard.press(other);
       await route.continue();
       await page.getByRole('dialog', { name, exact: true }).waitFor();

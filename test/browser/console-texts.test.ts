@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Page, Route } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { type AiFixture, openSurvey } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
 import { resultOfWork } from '../support/ai-work.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import { assertAccessible, goTo, newConsoleUser, signedInPage, signOutFor } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
-import { holdCalls } from '../support/held-calls.ts';
+import { holdCalls, holdNextCall } from '../support/held-calls.ts';
 import { useAi } from '../support/use-ai.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -175,9 +175,9 @@ describe('the open answers of a survey', { skip: withoutBrowser }, () => {
     const { service, admin, ai } = scene;
     const { id } = await openSurvey(admin, answers);
     const page = await signedInPage(browser, service, { path: '/account' });
-    const loading = new Promise<Route>((resolve) => void page.route('**/annotations', resolve, { times: 1 }));
+    const loading = await holdNextCall(page, '**/annotations');
     await page.goto(`${service.origin}/surveys/${id}/texts`);
-    const route = await loading;
+    const route = await loading.made();
     await eventually(async () => assert.deepEqual(await shown(page), answers.toReversed()));
     const themes = page.getByRole('button', { name: 'Analyse: themes' });
     assert.equal(await themes.count(), 0, 'what is found above it may move it');

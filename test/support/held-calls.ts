@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page, Route } from 'playwright-core';
 
 interface Hold {
@@ -37,4 +38,22 @@ async function sendOn(route: Route, isReleased: Promise<void>): Promise<void> {
   await isReleased;
   // The page may have given the call up meanwhile.
   await route.continue().catch(() => undefined);
+}
+
+/** The next call of a page to an address, which waits until the test answers it. */
+export interface HeldCall {
+  /** Resolves when the call is made; rejects where none is within a minute. */
+  made(): Promise<Route>;
+}
+
+/** Holds the next call back: one that is made once this has resolved, and none after it. */
+export async function holdNextCall(page: Page, address: string | RegExp): Promise<HeldCall> {
+  let take: (route: Route) => void = () => {};
+  const taken = new Promise<Route>((resolve) => (take = resolve));
+  await page.route(address, take, { times: 1 });
+  const isMissing = async (): Promise<never> => {
+    await sleep(60_000, undefined, { ref: false });
+    throw new Error(`no call to ${address} within a minute`);
+  };
+  return { made: () => Promise.race([taken, isMissing()]) };
 }
