@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Locator, Page } from 'playwright-core';
+import type { Locator, Page, Request } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
@@ -23,6 +23,10 @@ const file = Buffer.from(
   ].join('\r\n'),
   'latin1',
 );
+
+/** A call that changes nothing. */
+const isRead = (request: Request): boolean =>
+  request.method() === 'GET' && new URL(request.url()).pathname.startsWith('/api/v1/');
 
 describe('a survey of a file of responses', { skip: withoutBrowser }, () => {
   let service: RunningService;
@@ -229,6 +233,10 @@ describe('a survey of a file of responses', { skip: withoutBrowser }, () => {
     const page = await signedInPage(browser, service, { as: user });
     // The connection would end with the session, and ask for another one.
     await page.routeWebSocket(/\/api\/v1\/live/, () => undefined);
+    const reading = new Set<Request>();
+    page.on('request', (request) => isRead(request) && reading.add(request));
+    page.on('requestfinished', (request) => reading.delete(request));
+    page.on('requestfailed', (request) => reading.delete(request));
     const held = await holdCalls(page, '**/responses/surveys/*/submit', {
       answer: async (route, isReleased) => {
         await isReleased;
@@ -240,6 +248,15 @@ describe('a survey of a file of responses', { skip: withoutBrowser }, () => {
     await dialog.getByRole('button', { name: 'Create' }).click();
     const { id } = await madeSurvey(page);
     await eventually(() => assert.equal(held.count(), 6));
+    // Signing out, and nothing that Build still reads, is what finds that the session has ended.
+    const reads = await holdCalls(page, '**/api/v1/**', {
+      answer: async (route, isReleased) => {
+        if (!isRead(route.request())) return route.fallback();
+        await isReleased;
+        await route.continue().catch(() => undefined);
+      },
+    });
+    await eventually(() => assert.equal(reading.size, reads.count()));
     await user.client.post('/auth/logout', { everywhere: true });
     await page.getByRole('button', { name: user.email }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
@@ -248,6 +265,7 @@ describe('a survey of a file of responses', { skip: withoutBrowser }, () => {
     const isRefused = page.waitForResponse((reply) => reply.url().endsWith('/auth/refresh') && reply.status() === 401);
     held.release();
     await isRefused;
+    reads.release();
     const again = page.getByRole('dialog', { name: 'Your session has ended' });
     await again.getByLabel('Password').fill(user.password);
     await again.getByRole('button', { name: 'Sign in' }).click();
