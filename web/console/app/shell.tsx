@@ -59,7 +59,7 @@ function Frame() {
       <a className={styles.skip} href="#content">
         Skip to the content
       </a>
-      <SideNavigation onCommands={() => setOpen('commands')} />
+      <SideNavigation onCommands={() => setOpen('commands')} onListKeys={() => setOpen('keys')} />
       <main id="content" aria-labelledby="view-title" className={styles.main} tabIndex={-1}>
         <OfflineBanner />
         {error && !user ? (
@@ -96,7 +96,7 @@ function useFocusAfterNavigation(): void {
 
 const focusSearch = () => document.querySelector<HTMLInputElement>('[data-main-search]')?.focus();
 
-function SideNavigation({ onCommands }: { onCommands(): void }) {
+function SideNavigation({ onCommands, onListKeys }: { onCommands(): void; onListKeys(): void }) {
   const user = useUser();
   const { pathname } = useLocation();
   const { early, handlers } = useStandIn();
@@ -117,7 +117,7 @@ function SideNavigation({ onCommands }: { onCommands(): void }) {
         Go to …
       </Button>
       <Suspense fallback={<UserMenuButton handlers={handlers} />}>
-        <UserMenu early={early} />
+        <UserMenu early={early} onListKeys={onListKeys} />
       </Suspense>
     </div>
   );

@@ -2,7 +2,6 @@ import { useState } from 'react';
 import { ConfirmDialog } from '../parts/dialog.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../parts/menu.tsx';
 import type { EarlyUse } from '../parts/use-stand-in.ts';
-import { KeyList } from './key-list.tsx';
 import { areCharacterKeysOn, switchCharacterKeys } from './keys.tsx';
 import { useSession } from './session-state.tsx';
 import { chooseTheme, chosenTheme, type Theme } from './theme.ts';
@@ -12,11 +11,10 @@ import { UserMenuButton } from './user-menu-button.tsx';
 const themes: Record<Theme, string> = { light: 'Light', dark: 'Dark', system: 'As the system' };
 
 /** The account, the look of the console and its keys, and the way out. */
-export function UserMenu({ early }: { early: EarlyUse }) {
+export function UserMenu({ early, onListKeys }: { early: EarlyUse; onListKeys(): void }) {
   const { leave } = useSession();
   const [theme, setTheme] = useState(chosenTheme);
   const [hasCharacterKeys, setCharacterKeys] = useState(areCharacterKeysOn);
-  const [isListing, setListing] = useState(false);
   /** What signing out would lose; undefined: nobody is asked. */
   const [losses, setLosses] = useState<readonly string[]>();
   /** Why the session could not be ended. */
@@ -47,11 +45,10 @@ export function UserMenu({ early }: { early: EarlyUse }) {
         >
           {`Keys of one character: ${hasCharacterKeys ? 'on' : 'off'}`}
         </MenuItem>
-        <MenuItem onAction={() => setListing(true)}>List the keys</MenuItem>
+        <MenuItem onAction={onListKeys}>List the keys</MenuItem>
         <MenuSeparator />
         <MenuItem onAction={() => void signOut()}>Sign out</MenuItem>
       </Menu>
-      {isListing && <KeyList onClose={() => setListing(false)} />}
       <ConfirmDialog
         title="Sign out without saving?"
         isOpen={losses !== undefined}
