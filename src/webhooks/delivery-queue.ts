@@ -32,7 +32,7 @@ function contentOf({ event, occurredAt, data }: DeliveryContent) {
 
 export interface DueMessagesDeps {
   deliveries: Pick<DeliveryStore, 'findDue' | 'findPendingOfBatch' | 'bindBatch'>;
-  webhook: Pick<Webhook, 'id' | 'isBatch'>;
+  webhook: Pick<Webhook, 'id' | 'isBatch' | 'updatedAt'>;
   now(): number;
   newId(): string;
 }
@@ -67,6 +67,7 @@ export function createDueMessages({ deliveries, webhook, now, newId }: DueMessag
   const read = async (): Promise<void> => {
     const due = await deliveries.findDue(webhook.id, {
       now: new Date(now()),
+      asOf: webhook.updatedAt,
       excludedIds: [...handedOut],
       limit: pageSize,
     });

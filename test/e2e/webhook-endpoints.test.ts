@@ -11,7 +11,7 @@ import { useWebhookService } from '../support/use-webhook-service.ts';
 describe('webhook endpoints', () => {
   let service: RunningService;
   let admin: Client;
-  const { receiverOf, openSurvey } = useWebhookService((served) => ({ service, admin } = served));
+  const { receiverOf, failingOnce, openSurvey } = useWebhookService((served) => ({ service, admin } = served));
 
   it('refuse unknown fields and invalid addresses', async () => {
     const good = { url: 'http://127.0.0.1:1/hook', events: ['survey.published'] };
@@ -135,6 +135,22 @@ describe('webhook endpoints', () => {
     const other = new Webhook(`whsec_${Buffer.alloc(32).toString('base64')}`);
     assert.throws(() => other.verify(receiver.received[0]?.body ?? '', receiver.received[0]?.headers ?? {}));
     assert.equal('secret' in (await admin.get(`/webhooks/${hook.id}`)), false);
+  });
+
+  it('sign and address at once as they were changed, while a delivery from before is still under way', async () => {
+    const { receiver, failFirst } = await failingOnce();
+    const other = await receiverOf();
+    const hook = await admin.create('/webhooks', { url: receiver.url, events: ['survey.published'] });
+    await admin.expect(202, 'POST', `/webhooks/${hook.id}/test`);
+    await eventually(() => assert.equal(receiver.received.length, 1));
+    const { secret } = await admin.post(`/webhooks/${hook.id}/rotate-secret`);
+    await admin.put(`/webhooks/${hook.id}`, { url: other.url });
+    await admin.expect(202, 'POST', `/webhooks/${hook.id}/test`);
+    // Time for the run that sent the first one to read what is due.
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    failFirst();
+    await eventually(() => assert.equal(other.verified(secret).length, 2));
+    assert.equal(receiver.received.length, 1);
   });
 
   it('pass to the new owner of a deleted user’s surveys, and are disabled where they would report other surveys', async () => {

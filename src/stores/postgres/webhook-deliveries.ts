@@ -139,17 +139,18 @@ export function createDeliveryStore(sql: Sql) {
 
     /**
      * Due deliveries, longest due first, without those that the caller holds and those of surveys that the owner may
-     * not see.
+     * not see. None if the endpoint was changed since `asOf`: whoever sends them must know its new address and secret.
      */
     findDue: async (
       webhookId: string,
-      { now, excludedIds, limit }: { now: Date; excludedIds: readonly string[]; limit: number },
+      { now, asOf, excludedIds, limit }: { now: Date; asOf: Date; excludedIds: readonly string[]; limit: number },
     ): Promise<DueDelivery[]> => {
       for (;;) {
         const rows = await sql<CheckedRow[]>`
           SELECT ${sql(dueColumns)}, ${isHiddenFromOwner(sql, webhookId)} AS is_unseen FROM webhook_deliveries d
           WHERE webhook_id = ${webhookId} AND status = 'PENDING' AND next_attempt_at <= ${now}
             AND id <> ALL(${excludedIds}::uuid[])
+            AND EXISTS (SELECT FROM webhooks w WHERE w.id = ${webhookId} AND ${isUnchangedSince(sql, asOf)})
           ORDER BY next_attempt_at LIMIT ${limit}`;
         const visible = await postponeHidden(sql, rows, now);
         if (visible.length > 0 || rows.length < limit) return visible.map(dueDeliveryOf);

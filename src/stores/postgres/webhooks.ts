@@ -185,7 +185,8 @@ export function createWebhookStore(sql: Sql) {
         const done = await sql`
           UPDATE webhooks
           SET older_secrets = ${signing}, old_secret_sealed = secret_sealed, old_secret_until = ${oldUntil},
-            secret_sealed = ${secretSealed}, updated_at = ${now}
+            secret_sealed = ${secretSealed},
+            updated_at = greatest(${now}, date_trunc('milliseconds', updated_at) + interval '1 millisecond')
           WHERE id = ${id} AND jsonb_array_length(${signing}) < ${maxOldSecrets}`;
         return done.count > 0;
       }),
