@@ -212,7 +212,7 @@ export function createMetrics(processName = 'main') {
     registers,
   });
   // Only the processes that measure these report them: a 0 from the others would hide that no such process runs.
-  for (const gauge of [webhookOldest, webhookDisabled, outboxOldest, outboxFailing]) gauge.remove();
+  for (const gauge of [webhookOldest, webhookDisabled, outboxOldest, outboxFailing, intakeMemory]) gauge.remove();
   // Alerts use increase(), which misses the first event of a series unless it starts at 0.
   for (const result of ['completed', 'failed']) exportsEnded.inc({ result }, 0);
   for (const code of ['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']) refusals.inc({ code }, 0);

@@ -85,15 +85,17 @@ describe('the metrics for Prometheus', () => {
     const text = async () => formatMetrics(await Promise.all([createMetrics('http').collect(), measuring.collect()]));
     assert.doesNotMatch(
       await text(),
-      /^(outbox_oldest_seconds|outbox_failing_events|webhook_oldest_pending_seconds|webhook_disabled_endpoints) /m,
+      /^(outbox_oldest_seconds|outbox_failing_events|webhook_oldest_pending_seconds|webhook_disabled_endpoints|intake_memory_ratio) /m,
     );
     measuring.outboxState({ oldestSeconds: 0, failing: 0 });
     measuring.webhookState({ oldestPendingSeconds: 7, disabled: 1 });
+    measuring.intakeMemoryUsed(0, { waiting: 0, idempotency: 0, definitions: 0, other: 0 });
     for (const line of [
       'outbox_oldest_seconds 0',
       'outbox_failing_events 0',
       'webhook_oldest_pending_seconds 7',
       'webhook_disabled_endpoints 1',
+      'intake_memory_ratio 0',
     ])
       assert.ok((await text()).includes(`\n${line}\n`), line);
   });
