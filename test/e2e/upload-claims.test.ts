@@ -6,9 +6,10 @@ import { describe, it } from 'node:test';
 import { newId } from '../../src/platform/ids.ts';
 import type { Stores } from '../../src/stores/stores.ts';
 import type { Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
 import { png } from '../support/pictures.ts';
 import type { RunningService } from '../support/service.ts';
-import { sweepUploads, uploadPicture, uploadsBy } from '../support/uploads.ts';
+import { fileSurvey, sweepUploads, type UploadTarget, uploadPicture, uploadsBy } from '../support/uploads.ts';
 import { useServiceAndStores } from '../support/use-service.ts';
 
 const hourMs = 3_600_000;
@@ -26,16 +27,18 @@ describe('uploads and their claims', () => {
   const laterBy = (hours: number) => () => Date.now() + hours * hourMs;
   const inHours = (hours: number) => uploadsBy(laterBy(hours), stores).uploads;
   const sweepInHours = (hours: number): Promise<void> => sweepUploads(laterBy(hours), stores);
+  const answer = ({ questionId }: UploadTarget, uploadId: string) => ({
+    answers: [{ questionId, textValue: uploadId }],
+  });
   const make = async () => {
-    const { id } = await admin.create('/surveys', { title: 'Files', status: 'ACTIVE' });
-    const file = await admin.create(`/surveys/${id}/questions`, { type: 'FILE_UPLOAD', text: 'File?' });
-    const upload = () => uploadPicture(service, { surveyId: id, questionId: file.id });
+    const target = await fileSurvey(admin);
+    const upload = () => uploadPicture(service, target);
     const submit = async (uploadId: string): Promise<string> => {
-      const reply = await admin.submit(id, { answers: [{ questionId: file.id, textValue: uploadId }] });
+      const reply = await admin.submit(target.surveyId, answer(target, uploadId));
       assert.equal(reply.status, 201, JSON.stringify(reply.body));
       return reply.body.data.responseId;
     };
-    return { id: String(id), upload, submit };
+    return { id: target.surveyId, upload, submit };
   };
   const fileOf = (uploadId: string) => join(service.dataDir, 'uploads', uploadId.slice(-2), uploadId);
 
@@ -122,5 +125,90 @@ describe('uploads and their claims', () => {
     await assert.rejects(reserve(0, dead), /under way/, 'one of two holds is left');
     await inHours(0).release(next, [uploadId]);
     assert.deepEqual([...(await reserve(0, dead)).keys()], [uploadId]);
+  });
+
+  describe('uploads in submissions', () => {
+    /** A survey that asks for a file, and a picture that was sent to it. */
+    const withPicture = async () => {
+      const target = await fileSurvey(admin);
+      return { target, uploadId: await uploadPicture(service, target) };
+    };
+
+    it('are claimed by one response, which shows them; a repeat of it changes nothing', async () => {
+      const { target, uploadId } = await withPicture();
+      const first = await admin.submit(target.surveyId, answer(target, uploadId), { 'idempotency-key': 'one' });
+      assert.equal(first.status, 201, JSON.stringify(first.body));
+      const again = await admin.submit(target.surveyId, answer(target, uploadId), { 'idempotency-key': 'one' });
+      assert.deepEqual(
+        [again.status, again.body.data, again.headers.get('idempotent-replayed')],
+        [201, first.body.data, 'true'],
+      );
+      const second = await admin.submit(target.surveyId, answer(target, uploadId));
+      assert.deepEqual([second.status, second.body.details[0].path], [400, 'answers.0.textValue']);
+      const response = await admin.get(`/responses/${first.body.data.responseId}`);
+      assert.deepEqual(response.answers, [{ questionId: target.questionId, textValue: uploadId }]);
+      await eventually(async () =>
+        assert.deepEqual((await admin.get(`/analytics/surveys/${target.surveyId}`)).questionStats[0].distribution, {
+          'image/png': 1,
+        }),
+      );
+    });
+
+    it('stay claimed when a later submission of the same response is refused', async () => {
+      const { target, uploadId } = await withPicture();
+      const responseId = randomUUID();
+      const saved = await admin.submit(target.surveyId, {
+        ...answer(target, uploadId),
+        responseId,
+        isComplete: false,
+      });
+      assert.equal(saved.status, 201);
+      const broken = await admin.submit(target.surveyId, {
+        answers: [...answer(target, uploadId).answers, { questionId: 'x', textValue: 'y' }],
+        responseId,
+        resumeToken: saved.body.data.resumeToken,
+      });
+      assert.equal(broken.status, 400);
+      assert.equal((await admin.submit(target.surveyId, answer(target, uploadId))).status, 400, 'nobody else gets it');
+      assert.equal(
+        (
+          await admin.submit(target.surveyId, {
+            ...answer(target, uploadId),
+            responseId,
+            resumeToken: saved.body.data.resumeToken,
+          })
+        ).status,
+        201,
+      );
+    });
+
+    it('are free again after a refused submission', async () => {
+      const { target, uploadId } = await withPicture();
+      const wrong = { answers: [...answer(target, uploadId).answers, { questionId: randomUUID(), numberValue: 1 }] };
+      assert.equal((await admin.submit(target.surveyId, wrong)).status, 400);
+      assert.equal((await admin.submit(target.surveyId, answer(target, uploadId))).status, 201);
+    });
+
+    it('are claimed by one of many concurrent submissions', async () => {
+      const { target, uploadId } = await withPicture();
+      const replies = await Promise.all(
+        Array.from({ length: 8 }, () => admin.submit(target.surveyId, answer(target, uploadId))),
+      );
+      assert.equal(replies.filter(({ status }) => status === 201).length, 1);
+      assert.ok(replies.every(({ status }) => [201, 400, 503].includes(status)));
+    });
+
+    it('are accepted as answers only to the question and survey that they were sent for', async () => {
+      const [{ target: one, uploadId }, other] = [await withPicture(), await fileSurvey(admin)];
+      assert.equal((await admin.submit(other.surveyId, answer(other, uploadId))).status, 400);
+      const twin = await admin.create(`/surveys/${one.surveyId}/questions`, { type: 'FILE_UPLOAD', text: 'Another?' });
+      assert.equal(
+        (await admin.submit(one.surveyId, { answers: [{ questionId: twin.id, textValue: uploadId }] })).status,
+        400,
+      );
+      for (const id of ['nonsense', randomUUID(), '../../x'])
+        assert.equal((await admin.submit(one.surveyId, answer(one, id))).status, 400, id);
+      assert.equal((await admin.submit(one.surveyId, answer(one, uploadId))).status, 201);
+    });
   });
 });

@@ -11,6 +11,7 @@ import { eventually } from '../support/eventually.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import { png } from '../support/pictures.ts';
 import type { RunningService } from '../support/service.ts';
+import { fileSurvey, type UploadTarget } from '../support/uploads.ts';
 import { useService } from '../support/use-service.ts';
 
 const zip = Buffer.concat([
@@ -27,22 +28,10 @@ describe('uploads', () => {
   let admin: Client;
   useService((served) => ({ service, admin } = served));
 
-  interface Target {
-    surveyId: string;
-    questionId: string;
-  }
-
-  const survey = async (
-    settings: Record<string, unknown> = {},
-    fields: Record<string, unknown> = {},
-  ): Promise<Target & { token?: string }> => {
-    const { id, accessToken } = await admin.create('/surveys', { title: 'Files', ...fields });
-    const question = await admin.create(`/surveys/${id}/questions`, { type: 'FILE_UPLOAD', text: 'A file?', settings });
-    await admin.post(`/surveys/${id}/publish`);
-    return { surveyId: id, questionId: question.id, token: accessToken };
-  };
-  const pathOf = ({ surveyId, questionId }: Target) => `/uploads/surveys/${surveyId}/questions/${questionId}`;
-  const send = async (target: Target, body: Uint8Array | string, headers: Record<string, string> = {}) => {
+  const survey = (...asked: [settings?: Record<string, unknown>, fields?: Record<string, unknown>]) =>
+    fileSurvey(admin, ...asked);
+  const pathOf = ({ surveyId, questionId }: UploadTarget) => `/uploads/surveys/${surveyId}/questions/${questionId}`;
+  const send = async (target: UploadTarget, body: Uint8Array | string, headers: Record<string, string> = {}) => {
     const reply = await fetch(service.base + pathOf(target), {
       method: 'POST',
       body,
@@ -54,7 +43,6 @@ describe('uploads', () => {
   };
   const download = (uploadId: string, headers: Record<string, string> = {}, token = admin.token) =>
     fetch(`${service.base}/uploads/${uploadId}`, { headers: { authorization: `Bearer ${token}`, ...headers } });
-  const answer = ({ questionId }: Target, uploadId: string) => ({ answers: [{ questionId, textValue: uploadId }] });
   const filesOnDisk = () =>
     readdirSync(join(service.dataDir, 'uploads'), { recursive: true })
       .map(String)
@@ -81,92 +69,6 @@ describe('uploads', () => {
     assert.deepEqual([part.status, await part.text()], [206, 'PNG']);
     assert.equal((await createClient(service).call('GET', `/uploads/${data.uploadId}`)).status, 401);
     assert.equal((await download(data.uploadId, {}, (await signInNewUser(service, admin)).token)).status, 404);
-  });
-
-  it('are claimed by one response, which shows them; a repeat of it changes nothing', async () => {
-    const target = await survey();
-    const { data } = await send(target, png);
-    const first = await admin.submit(target.surveyId, answer(target, data.uploadId), { 'idempotency-key': 'one' });
-    assert.equal(first.status, 201, JSON.stringify(first.body));
-    const again = await admin.submit(target.surveyId, answer(target, data.uploadId), { 'idempotency-key': 'one' });
-    assert.deepEqual(
-      [again.status, again.body.data, again.headers.get('idempotent-replayed')],
-      [201, first.body.data, 'true'],
-    );
-    const second = await admin.submit(target.surveyId, answer(target, data.uploadId));
-    assert.deepEqual([second.status, second.body.details[0].path], [400, 'answers.0.textValue']);
-    const response = await admin.get(`/responses/${first.body.data.responseId}`);
-    assert.deepEqual(response.answers, [{ questionId: target.questionId, textValue: data.uploadId }]);
-    await eventually(async () =>
-      assert.deepEqual((await admin.get(`/analytics/surveys/${target.surveyId}`)).questionStats[0].distribution, {
-        'image/png': 1,
-      }),
-    );
-  });
-
-  it('stay claimed when a later submission of the same response is refused', async () => {
-    const target = await survey();
-    const { data } = await send(target, png);
-    const responseId = randomUUID();
-    const saved = await admin.submit(target.surveyId, {
-      ...answer(target, data.uploadId),
-      responseId,
-      isComplete: false,
-    });
-    assert.equal(saved.status, 201);
-    const broken = await admin.submit(target.surveyId, {
-      answers: [...answer(target, data.uploadId).answers, { questionId: 'x', textValue: 'y' }],
-      responseId,
-      resumeToken: saved.body.data.resumeToken,
-    });
-    assert.equal(broken.status, 400);
-    assert.equal(
-      (await admin.submit(target.surveyId, answer(target, data.uploadId))).status,
-      400,
-      'nobody else gets it',
-    );
-    assert.equal(
-      (
-        await admin.submit(target.surveyId, {
-          ...answer(target, data.uploadId),
-          responseId,
-          resumeToken: saved.body.data.resumeToken,
-        })
-      ).status,
-      201,
-    );
-  });
-
-  it('are free again after a refused submission', async () => {
-    const target = await survey();
-    const { data } = await send(target, png);
-    const wrong = { answers: [...answer(target, data.uploadId).answers, { questionId: randomUUID(), numberValue: 1 }] };
-    assert.equal((await admin.submit(target.surveyId, wrong)).status, 400);
-    assert.equal((await admin.submit(target.surveyId, answer(target, data.uploadId))).status, 201);
-  });
-
-  it('are claimed by one of many concurrent submissions', async () => {
-    const target = await survey();
-    const { data } = await send(target, png);
-    const replies = await Promise.all(
-      Array.from({ length: 8 }, () => admin.submit(target.surveyId, answer(target, data.uploadId))),
-    );
-    assert.equal(replies.filter(({ status }) => status === 201).length, 1);
-    assert.ok(replies.every(({ status }) => [201, 400, 503].includes(status)));
-  });
-
-  it('are accepted as answers only to the question and survey that they were sent for', async () => {
-    const [one, other] = [await survey(), await survey()];
-    const { data } = await send(one, png);
-    assert.equal((await admin.submit(other.surveyId, answer(other, data.uploadId))).status, 400);
-    const twin = await admin.create(`/surveys/${one.surveyId}/questions`, { type: 'FILE_UPLOAD', text: 'Another?' });
-    assert.equal(
-      (await admin.submit(one.surveyId, { answers: [{ questionId: twin.id, textValue: data.uploadId }] })).status,
-      400,
-    );
-    for (const id of ['nonsense', randomUUID(), '../../x'])
-      assert.equal((await admin.submit(one.surveyId, answer(one, id))).status, 400, id);
-    assert.equal((await admin.submit(one.surveyId, answer(one, data.uploadId))).status, 201);
   });
 
   it('have the type of their content, whatever the client declares', async () => {
@@ -258,7 +160,7 @@ describe('uploads', () => {
   });
 
   /** Sends until the service answers; gives the raw answer. */
-  const tooMuch = (target: Target, headers: Record<string, string>, pieces: Buffer[]) =>
+  const tooMuch = (target: UploadTarget, headers: Record<string, string>, pieces: Buffer[]) =>
     new Promise<string>((resolve) => {
       const socket = connect(service.port, '127.0.0.1');
       let answer = '';

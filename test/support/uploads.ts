@@ -5,6 +5,7 @@ import { createFindNamedUploads, createFindNaming } from '../../src/actors/named
 import { createLog } from '../../src/log.ts';
 import type { Stores } from '../../src/stores/stores.ts';
 import { createUploads } from '../../src/stores/uploads/uploads.ts';
+import type { Client } from './client.ts';
 import { eventually } from './eventually.ts';
 import { png } from './pictures.ts';
 import type { RunningService } from './service.ts';
@@ -37,10 +38,28 @@ export async function sweepUploads(now: () => number, stores: Stores): Promise<v
   await uploads.sweep();
 }
 
+/** What a file is uploaded for. */
+export interface UploadTarget {
+  surveyId: string;
+  questionId: string;
+}
+
+/** A published survey that asks for a file: `settings` are those of its question, `token` is that of a PRIVATE one. */
+export async function fileSurvey(
+  admin: Client,
+  settings: Record<string, unknown> = {},
+  fields: Record<string, unknown> = {},
+): Promise<UploadTarget & { token?: string }> {
+  const { id, accessToken } = await admin.create('/surveys', { title: 'Files', ...fields });
+  const question = await admin.create(`/surveys/${id}/questions`, { type: 'FILE_UPLOAD', text: 'A file?', settings });
+  await admin.post(`/surveys/${id}/publish`);
+  return { surveyId: id, questionId: question.id, token: accessToken };
+}
+
 /** Uploads a picture as a respondent does; gives its id. */
 export async function uploadPicture(
   { base }: Pick<RunningService, 'base'>,
-  { surveyId, questionId, fileName = 'picture.png' }: { surveyId: string; questionId: string; fileName?: string },
+  { surveyId, questionId, fileName = 'picture.png' }: UploadTarget & { fileName?: string },
 ): Promise<string> {
   const path = `${base}/uploads/surveys/${surveyId}/questions/${questionId}`;
   const reply = await fetch(path, {
