@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import { webhookBodySchema } from '../../src/http/schemas/webhooks.ts';
 import type { Client } from './client.ts';
+import { eventually } from './eventually.ts';
+import type { RunningService } from './service.ts';
 import { type ServiceFixture, useService } from './use-service.ts';
 import { type Answer, type Receiver, startReceiver } from './webhook-receiver.ts';
 
@@ -11,6 +13,7 @@ import { type Answer, type Receiver, startReceiver } from './webhook-receiver.ts
  */
 export function useWebhookService(take: (served: ServiceFixture) => void) {
   const receivers: Receiver[] = [];
+  let service: RunningService;
   let admin: Client;
   after(async () => {
     for (const receiver of receivers)
@@ -19,7 +22,7 @@ export function useWebhookService(take: (served: ServiceFixture) => void) {
   });
   useService(
     (served) => {
-      ({ admin } = served);
+      ({ service, admin } = served);
       take(served);
     },
     { env: { WEBHOOK_ALLOW_PRIVATE: 'true', WEBHOOK_RETRY_SCHEDULE_SECONDS: '1,1,1' } },
@@ -30,6 +33,8 @@ export function useWebhookService(take: (served: ServiceFixture) => void) {
     receivers.push(receiver);
     return receiver;
   };
+  const deliveriesOf = async (webhookId: string, query = '') =>
+    (await admin.get(`/webhooks/${webhookId}/deliveries?limit=100${query}`)) as any[];
   return {
     receiverOf,
     /** A receiver whose first reply waits for the test, and is then a failure: the next attempt comes after that. */
@@ -53,7 +58,14 @@ export function useWebhookService(take: (served: ServiceFixture) => void) {
         submit: async (body: object = {}) => (await admin.submit(survey.id, { answers, ...body })).body.data,
       };
     },
-    deliveriesOf: async (webhookId: string, query = '') =>
-      (await admin.get(`/webhooks/${webhookId}/deliveries?limit=100${query}`)) as any[],
+    deliveriesOf,
+    /** Waits until so many deliveries have succeeded; gives them. */
+    delivered: (webhookId: string, count: number) =>
+      eventually(async () => {
+        const found = await deliveriesOf(webhookId, '&status=DELIVERED');
+        assert.equal(found.length, count);
+        return found;
+      }),
+    figures: async () => (await fetch(`${service.origin}/metrics`)).text(),
   };
 }
