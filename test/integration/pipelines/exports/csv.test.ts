@@ -1,21 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { type AnswerRow, bitsPerWord } from '../../../../src/domain/questions/contract.ts';
 import type { SurveyWithQuestions } from '../../../../src/domain/survey.ts';
-import { type Layout, layoutOf } from '../../../../src/pipelines/exports/columns.ts';
-import { writeCsv } from '../../../../src/pipelines/exports/csv.ts';
-import { createExportRows, type ExportRows } from '../../../../src/stores/clickhouse/read/export-rows.ts';
-import { referenceLine } from '../../../support/csv-reference.ts';
+import { layoutOf } from '../../../../src/pipelines/exports/columns.ts';
+import type { ExportRows } from '../../../../src/stores/clickhouse/read/export-rows.ts';
 import { blankSurvey, fullSurvey, nextId, withQuestion } from '../../../support/questions.ts';
-import {
-  type GivenResponse,
-  givenStart,
-  openResponseDatabase,
-  type ResponseDatabase,
-  responseLine,
-} from '../../../support/response-database.ts';
+import { type GivenResponse, givenStart } from '../../../support/response-database.ts';
+import { useCsvLines } from '../../../support/use-csv-lines.ts';
 
 const hostile = [
   '',
@@ -110,37 +103,8 @@ function withNotAskedBits(survey: SurveyWithQuestions): SurveyWithQuestions {
 }
 
 describe('CSV lines that ClickHouse writes', () => {
-  let database: ResponseDatabase;
   let rows: ExportRows;
-  before(async () => {
-    database = await openResponseDatabase();
-    rows = createExportRows({ clickhouse: database.clickhouse });
-  });
-  after(() => database.close());
-
-  const store = (given: readonly GivenResponse[], batch?: { codeColumns?: number }) =>
-    database.store(given.map(responseLine), batch);
-  async function fileOf(surveyId: string, layout: Layout, codeColumns: number) {
-    const pieces: Uint8Array[] = [];
-    let counted = 0;
-    const csvLines = async function* (columns: Parameters<ExportRows['csvLines']>[1]) {
-      for await (const lines of rows.csvLines({ surveyId }, columns, { codeColumns, asked: layout.asked })) {
-        counted += lines.rows;
-        yield lines;
-      }
-    };
-    await writeCsv({ layout, csvLines } as unknown as Parameters<typeof writeCsv>[0], {
-      write: async (bytes) => void pieces.push(bytes),
-    });
-    const text = Buffer.concat(pieces).toString('utf8');
-    return { text, lines: text.slice(text.indexOf('\r\n') + 2), counted };
-  }
-  async function expected(surveyId: string, layout: Layout, codeColumns: number): Promise<string> {
-    let text = '';
-    for await (const batch of rows.batches({ surveyId }, codeColumns))
-      for (const record of batch) text += referenceLine(layout.columns, record);
-    return text;
-  }
+  const { store, fileOf, expected } = useCsvLines((opened) => (rows = opened));
 
   it('equal the lines written from records byte by byte, for every type and hostile content', async () => {
     const { survey: plain } = fullSurvey();
@@ -185,71 +149,6 @@ describe('CSV lines that ClickHouse writes', () => {
       assert.equal(lines, await expected(survey.id, layout, codeColumns));
       assert.equal(lines.includes('(not asked)'), missing !== undefined);
     }
-  });
-
-  it('show the longest options of the largest MATRIX', async () => {
-    const list = (count: number, letter: string, length: number) =>
-      Array.from({ length: count }, (_, n) => ({ text: `${n} `.padEnd(length, letter), value: `${letter}${n}` }));
-    const { survey } = withQuestion(blankSurvey(), {
-      type: 'MATRIX',
-      text: 'Which?',
-      options: list(200, 'я', 500),
-      settings: { rows: list(200, 'r', 20) },
-    });
-    const { codes: codeColumns } = survey.slotCounts;
-    const given = Array.from({ length: 5 }, (_, n) => ({
-      surveyId: survey.id,
-      submittedAtMs: givenStart + n,
-      codes: Array.from({ length: codeColumns }, (__, slot) => (slot + n * 40) % 201),
-    }));
-    await store(given);
-    for (const missing of [undefined, 'labelled'] as const) {
-      const layout = layoutOf(survey, { labels: 'text', missing });
-      const { lines, counted } = await fileOf(survey.id, layout, codeColumns);
-      assert.equal(counted, given.length);
-      assert.ok(lines === (await expected(survey.id, layout, codeColumns)), 'the lines of records are others');
-    }
-  });
-
-  it('show the points of dozens of the longest scales', async () => {
-    let survey = blankSurvey();
-    for (let n = 0; n < 36; n += 1) {
-      const settings = n % 2 === 0 ? { min: n, max: n + 9999, step: 1 } : { min: 0, max: 99.99, step: 0.01 };
-      ({ survey } = withQuestion(survey, { type: 'SLIDER', text: `How much, ${n}?`, settings }));
-    }
-    const { codes: codeColumns } = survey.slotCounts;
-    const given = Array.from({ length: 2000 }, (_, n) => ({
-      surveyId: survey.id,
-      submittedAtMs: givenStart + n,
-      codes: Array.from({ length: codeColumns }, (__, slot) => (n * 7919 + slot * 271) % 10_001),
-    }));
-    await store(given);
-    const layout = layoutOf(survey, { labels: 'text' });
-    const { lines, counted } = await fileOf(survey.id, layout, codeColumns);
-    assert.equal(counted, given.length);
-    assert.ok(lines === (await expected(survey.id, layout, codeColumns)), 'the lines of records are others');
-  });
-
-  it('tell in each column of the longest rankings whether they were asked', async () => {
-    let survey = blankSurvey();
-    for (let n = 0; n < 5; n += 1) {
-      const options = Array.from({ length: 200 }, (_, item) => ({ text: `Item ${item}` }));
-      ({ survey } = withQuestion(survey, { type: 'RANKING', text: `In which order, ${n}?`, options }));
-    }
-    survey = { ...survey, questions: survey.questions.map((question) => ({ ...question, firstVersion: 2 })) };
-    const { codes: codeColumns } = survey.slotCounts;
-    const given = Array.from({ length: 10 }, (_, n) => ({
-      surveyId: survey.id,
-      surveyVersion: 1 + (n % 2),
-      submittedAtMs: givenStart + n,
-      codes: Array.from({ length: codeColumns }, (__, slot) => (slot % 1000 < n * 100 ? 1 + (slot % 200) : 0)),
-    }));
-    await store(given, { codeColumns });
-    const layout = layoutOf(survey, { labels: 'text', missing: 'labelled' });
-    const { lines, counted } = await fileOf(survey.id, layout, codeColumns);
-    assert.equal(counted, given.length);
-    assert.ok(lines.includes('(not asked)'));
-    assert.ok(lines === (await expected(survey.id, layout, codeColumns)), 'the lines of records are others');
   });
 
   it('show options with hostile names, hundreds of them, and the free other answer', async () => {
