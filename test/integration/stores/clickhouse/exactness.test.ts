@@ -2,19 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AskedSurvey } from '../../../../src/domain/analytics/asked.ts';
 import { outcomeDimension } from '../../../../src/domain/analytics/outcome-variable.ts';
-import { type Outcome, outcomes } from '../../../../src/domain/outcome.ts';
+import { outcomes } from '../../../../src/domain/outcome.ts';
 import { type CountPlan, type Dimension, skippedCode } from '../../../../src/domain/questions/contract.ts';
-import { encodeTombstone } from '../../../../src/domain/response-row.ts';
-import { newId } from '../../../../src/platform/ids.ts';
 import { createCrosstabStore } from '../../../../src/stores/clickhouse/counts/crosstab.ts';
 import { createTotalsStore } from '../../../../src/stores/clickhouse/counts/totals.ts';
 import type { Selection } from '../../../../src/stores/clickhouse/read/selection.ts';
-import {
-  givenStart,
-  type ResponseDatabase,
-  responseLine,
-  useResponseDatabase,
-} from '../../../support/response-database.ts';
+import { columns, createDice, createModel, type Modelled, plan, rows } from '../../../support/modelled-responses.ts';
+import { givenStart, type ResponseDatabase, useResponseDatabase } from '../../../support/response-database.ts';
 
 let database: ResponseDatabase;
 
@@ -22,89 +16,6 @@ useResponseDatabase((opened) => {
   database = opened;
 });
 
-/** Small numbers that look random and are the same in every run of a seed. */
-function createDice(seed: number): (sides: number) => number {
-  let state = seed;
-  return (sides) => {
-    state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9) | 0;
-    return ((state ^ (state >>> 13)) >>> 0) % sides;
-  };
-}
-
-interface Modelled {
-  responseId: string;
-  submittedAtMs: number;
-  version: number;
-  surveyVersion: number;
-  outcome: Outcome;
-  durationMs: number;
-  /** The answers to two questions, and the bits that say which of them was not asked. */
-  codes: [number, number, number];
-  numbers: [number];
-  texts: [string];
-  isDeleted: boolean;
-}
-
-const outcomesDrawn = ['PARTIAL', 'COMPLETED', 'COMPLETED', 'COMPLETED', 'SCREENED_OUT', 'OVER_QUOTA'] as const;
-
-/** The expected content of the store: the newest version of each response. */
-function createModel(dice: (sides: number) => number, spanMs: number) {
-  const surveyId = newId();
-  const all: Modelled[] = [];
-  const line = (response: Modelled) =>
-    responseLine({ surveyId, ...response, completedAtMs: response.outcome === 'PARTIAL' ? 0 : response.submittedAtMs });
-  const sent: string[] = [];
-  const content = () => ({
-    surveyVersion: 1 + dice(4),
-    outcome: outcomesDrawn[dice(outcomesDrawn.length)] ?? 'COMPLETED',
-    durationMs: dice(4) === 0 ? -1 : dice(100_000),
-    codes: [dice(4), dice(8), dice(2) * dice(8)] satisfies [number, number, number],
-    numbers: [dice(50)] satisfies [number],
-    texts: [`w${dice(5)}`] satisfies [string],
-  });
-  const born = (): Modelled => ({
-    responseId: newId(),
-    submittedAtMs: givenStart + Math.floor((all.length * spanMs) / 600) + dice(40),
-    version: 1,
-    ...content(),
-    isDeleted: false,
-  });
-  return {
-    surveyId,
-    live: () => all.filter((response) => !response.isDeleted),
-    /** A batch: mostly new responses, some merges, deletions and rows that are delivered again. */
-    batch(): string[] {
-      return Array.from({ length: 1 + dice(40) }, () => {
-        const old = all[dice(Math.max(1, all.length))];
-        const event =
-          old === undefined
-            ? 'new'
-            : (['merge', 'delete', 'again', 'new', 'new', 'new', 'new', 'new'] as const)[dice(8)];
-        if (event === 'again') return sent[dice(sent.length)] ?? '';
-        if (event === 'merge' && old && !old.isDeleted) Object.assign(old, content(), { version: old.version + 1 });
-        if (event === 'delete' && old) {
-          old.isDeleted = true;
-          return encodeTombstone(surveyId, old.responseId, old.submittedAtMs);
-        }
-        const response = event === 'merge' && old && !old.isDeleted ? old : born();
-        if (response !== old) all.push(response);
-        const row = line(response);
-        sent.push(row);
-        return row;
-      });
-    },
-  };
-}
-
-const plan: CountPlan = {
-  base: [0],
-  requests: [
-    { kind: 'codes', slot: 0 },
-    { kind: 'bits', slots: [1] },
-    { kind: 'number', slot: 0, presence: 0 },
-    { kind: 'text', slot: 0, presence: 0, by: 'words' },
-  ],
-};
 /** From this version on partial responses mark all that they were not asked. */
 const markedFrom = 3;
 const absences = {
@@ -158,20 +69,11 @@ function wasNotAsked(
 }
 
 const both: CountPlan = { base: [0, 1], requests: [] };
-const rows: Dimension = {
-  categories: [1, 2, 3].map((code) => ({ code, value: `${code}`, text: '' })),
-  source: { kind: 'code', slot: 0 },
-};
 const withSkippedRows: Dimension = {
   ...rows,
   categories: [...rows.categories, { code: skippedCode, value: '', text: '' }],
   skipped: { slots: [0], notAsked: [{ slot: 2, mask: 1 }], absentIn: absences.q, later: [0, 1], markedFrom },
 };
-const columns: Dimension = {
-  categories: [1, 2, 3].map((code) => ({ code, value: `${code}`, text: '' })),
-  source: { kind: 'bits', slots: [1] },
-};
-
 function tally<Key>(keys: readonly Key[]): [Key, number][] {
   const counts = new Map<Key, number>();
   for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
@@ -346,68 +248,3 @@ for (const [spread, spanMs] of [
     await assertAgrees(model.surveyId, model.live());
     await assertDatesAgree();
   });
-
-test('counts stay exact while responses are merged and redelivered', async () => {
-  const surveyId = newId();
-  const given = Array.from({ length: 200 }, (_, index) => ({
-    surveyId,
-    responseId: newId(),
-    submittedAtMs: givenStart + index * 700,
-  }));
-  await database.store(given.map((response) => responseLine({ ...response, codes: [1, 1] })));
-  let isDone = false;
-  const change = async () => {
-    for (let version = 2; !isDone; version += 1) {
-      const some = given.filter((_, index) => index % 7 === version % 7);
-      await database.store(
-        some.map((response) => responseLine({ ...response, version, codes: [1 + (version % 3), 1] })),
-      );
-      if (version % 5 === 0)
-        await database.store(given.slice(0, 20).map((response) => responseLine({ ...response, codes: [1, 1] })));
-    }
-  };
-  const changing = change();
-  const totals = createTotalsStore(database);
-  const crosstab = createCrosstabStore(database);
-  const seen = [];
-  for (let round = 0; round < 12; round += 1) {
-    const counted = await totals.countSurvey({ surveyId, plans: [{ questionId: 'q', plan }] });
-    const {
-      base,
-      results: [codes],
-    } = counted.perQuestion.get('q') ?? assert.fail();
-    const inCodes = codes?.kind === 'codes' ? [...codes.counts.values()].reduce((sum, count) => sum + count, 0) : 0;
-    seen.push(
-      counted.total,
-      base,
-      inCodes,
-      (await crosstab.countCrosstab({ surveyId, rows, columns })).total,
-      (await database.responses.list({ surveyId, limit: 1 })).total,
-    );
-  }
-  isDone = true;
-  await changing;
-  assert.deepEqual(new Set(seen), new Set([200]));
-});
-
-test('thousands of overlapping times and a hundred positions are counted by one statement', async () => {
-  const surveyId = newId();
-  const slots = Array.from({ length: 130 }, (_, slot) => slot);
-  const codes = slots.map((slot) => 1 + (slot % 5));
-  const lines = Array.from({ length: 1900 }, (_, index) =>
-    responseLine({ surveyId, submittedAtMs: givenStart + index * 3_600_000, codes }),
-  );
-  for (let delivery = 0; delivery < 2; delivery += 1) await database.store(lines, { codeColumns: slots.length });
-  const plans = slots.map((slot) => ({
-    questionId: `${slot}`,
-    plan: { base: [slot], requests: [{ kind: 'codes', slot }] } satisfies CountPlan,
-  }));
-  const counted = await createTotalsStore(database).countSurvey({ surveyId, plans });
-  assert.equal(counted.total, 1900);
-  for (const slot of slots)
-    assert.deepEqual(counted.perQuestion.get(`${slot}`), {
-      base: 1900,
-      partBases: [],
-      results: [{ kind: 'codes', counts: new Map([[1 + (slot % 5), 1900]]) }],
-    });
-});
