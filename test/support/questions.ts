@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { z } from 'zod';
 import { defineQuestion, type newQuestionBody } from '../../src/domain/questions/question-definition.ts';
 import { allocateSlots } from '../../src/domain/questions/slot-allocation.ts';
@@ -37,6 +38,16 @@ export function blankSurvey(): SurveyWithQuestions {
     slotCounts: { codes: 0, numbers: 0, texts: 0 },
     questions: [],
   };
+}
+
+/** Where a question of no survey stands. */
+export const questionPlace = () => ({ id: nextId(), surveyId: nextId(), order: 0, newId: nextId });
+
+/** A question without a survey, and without positions; throws what is wrong with it. */
+export function define(input: Parameters<typeof defineQuestion>[0]): Question {
+  const defined = defineQuestion(input, questionPlace());
+  assert.ok('question' in defined, JSON.stringify(defined));
+  return defined.question;
 }
 
 /** Adds a question as the interface would, with its positions; throws what is wrong with it. */
