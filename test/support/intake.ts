@@ -5,7 +5,7 @@ import type { IntakeSubmission } from '../../src/stores/redis/intake/append-prot
 import { hashOfKey, hashOfResponseId } from '../../src/stores/redis/intake/idempotency.ts';
 import { createIntake, type Intake } from '../../src/stores/redis/intake/intake.ts';
 import type { AnnouncedCollector, AnnouncedQuota } from '../../src/stores/redis/intake/scripts.ts';
-import { responseKey, type Shards } from '../../src/stores/redis/intake/shards.ts';
+import { answersKey, responseKey, type Shards } from '../../src/stores/redis/intake/shards.ts';
 import { createStream, type StreamEntry } from '../../src/stores/redis/intake/stream.ts';
 import { createLiveStream } from '../../src/stores/redis/live-stream.ts';
 import { openPatientRedis } from './patient-redis.ts';
@@ -108,6 +108,16 @@ export async function forgetRecord(redis: Redis, hash: string): Promise<void> {
 export async function forgetUse(redis: Redis, hash: string): Promise<void> {
   for (const name of await redis.keys('idem:seen:*:*'))
     await redis.srem(name, Number.parseInt(hash.slice(8, 16), 16) - 2 ** 31);
+}
+
+/** Drops the state of a response, and all that is known of keys and ids, as days do. */
+export async function forgetStates(redis: Redis, responseId: string): Promise<void> {
+  await redis.del(
+    responseKey(responseId),
+    answersKey(responseId),
+    ...(await redis.keys('idem:recent:*')),
+    ...(await redis.keys('idem:seen:*')),
+  );
 }
 
 /** Drops all that the intake of the shared stores knows of a client's response id, as two days do. */
