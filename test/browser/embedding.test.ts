@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { after, before, describe, it } from 'node:test';
-import type { FrameLocator, Page } from 'playwright-core';
-import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import { describe, it } from 'node:test';
+import { type BrowserFixture, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { signedInPage } from '../support/console.ts';
 import { examplesOf } from '../support/documents.ts';
 import { eventually } from '../support/eventually.ts';
-import { publishedSurvey, storedResponses } from '../support/page-fixture.ts';
+import { storedResponses } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
-import { useService } from '../support/use-service.ts';
+import { useEmbedding } from '../support/use-embedding.ts';
 
 const callsAMinute = 1000;
 
@@ -18,86 +15,13 @@ describe('a survey in a page of another site', { skip: withoutBrowser }, () => {
   let service: RunningService;
   let admin: Client;
   let browser: BrowserFixture;
-  let site: Server;
-  /** Allowed, and not: the same pages on another port. */
   let origin: string;
-  let otherSite: Server;
   let otherOrigin: string;
-  useBrowser((opened) => (browser = opened));
   // A visitor from an address of their own can use up its limit of calls.
-  useService((served) => ({ service, admin } = served), {
-    env: { RATE_LIMIT_API: String(callsAMinute), TRUSTED_PROXIES: '127.0.0.1' },
-  });
-
-  /**
-   * A site whose policy allows no style elements, inline scripts in given HTML alone, and that notes what the script
-   * tells it.
-   */
-  const startSite = async (): Promise<{ server: Server; origin: string }> => {
-    const server = createServer((request, response) => {
-      const { pathname, searchParams } = new URL(request.url ?? '/', 'http://site');
-      if (pathname === '/note.js') {
-        response.writeHead(200, { 'content-type': 'text/javascript' });
-        return void response.end(
-          'window.heard = []; for (const name of ["ready", "unavailable", "refused", "open", "close", "outcome"]) document.addEventListener("survey:" + name, ({ detail }) => window.heard.push({ name, ...detail }));',
-        );
-      }
-      const attributes = [...searchParams].map(([name, value]) => `data-${name}="${value}"`).join(' ');
-      const code = pathname === '/code' ? searchParams.get('html') : null;
-      const embedding = code ?? `<script src="${service.origin}/embed.js" ${attributes}></script>`;
-      const inline = code === null ? '' : "'unsafe-inline'";
-      response.writeHead(200, {
-        'content-type': 'text/html; charset=utf-8',
-        'content-security-policy': `default-src 'none'; img-src data:; script-src 'self' ${inline} ${service.origin}; frame-src ${service.origin}`,
-      });
-      response.end(
-        `<!doctype html><html lang="en"><title>Site</title><link rel="icon" href="data:,"><script src="/note.js"></script><h1>${pathname}</h1><button id="own">Own button</button>${embedding}<p>Below</p></html>`,
-      );
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-  };
-  before(async () => {
-    ({ server: site, origin } = await startSite());
-    ({ server: otherSite, origin: otherOrigin } = await startSite());
-  });
-  after(() => {
-    site?.close();
-    otherSite?.close();
-  });
-
-  const newSurvey = (appearance = {}) =>
-    publishedSurvey(admin, { title: 'Lunch', appearance: { allowedOrigins: [origin], ...appearance } }, [
-      { type: 'YES_NO', text: 'Was it good?', isRequired: true },
-      { type: 'LONG_TEXT', text: 'What should change?' },
-    ]);
-  const heard = (page: Page): Promise<{ name: string; [field: string]: unknown }[]> =>
-    page.evaluate('window.heard') as Promise<{ name: string }[]>;
-  const waitFor = (page: Page, name: string) =>
-    eventually(async () => {
-      const found = (await heard(page)).find((event) => event.name === name);
-      assert.ok(found, `the page has heard of ${name}`);
-      return found;
-    });
-  const answer = async (frame: FrameLocator) => {
-    await frame.getByRole('radio', { name: 'Yes' }).check();
-    await frame.locator('.button-primary').click();
-    await frame.locator('[data-notice="thanks"]').waitFor();
-  };
-  const visit = async (
-    from: string,
-    attributes: Record<string, string>,
-    extraHTTPHeaders: Record<string, string> = {},
-  ): Promise<Page> => {
-    const page = await browser.open({ viewport: { width: 800, height: 600 }, extraHTTPHeaders });
-    await page.goto(`${from}/page?${new URLSearchParams(attributes)}`);
-    return page;
-  };
-  const visitWith = async (html: string): Promise<Page> => {
-    const page = await browser.open();
-    await page.goto(`${origin}/code?${new URLSearchParams({ html })}`);
-    return page;
-  };
+  const { newSurvey, heard, waitFor, answer, visit, visitWith } = useEmbedding(
+    (opened) => ({ service, admin, browser, origin, otherOrigin } = opened),
+    { RATE_LIMIT_API: String(callsAMinute), TRUSTED_PROXIES: '127.0.0.1' },
+  );
 
   it('stands inline, is as high as its content, and tells how the response ended', async () => {
     const { id } = await newSurvey({ closingText: 'Goodbye.' });
@@ -129,138 +53,6 @@ describe('a survey in a page of another site', { skip: withoutBrowser }, () => {
     await page.close();
   });
 
-  it('opens in a dialog that Escape closes, inside the frame and outside, and gives the focus back', async () => {
-    const { id } = await newSurvey();
-    const page = await visit(origin, { survey: id, mode: 'popup', button: 'Tell us', close: 'Shut' });
-    const button = page.getByRole('button', { name: 'Tell us' });
-    await button.focus();
-    await page.keyboard.press('Enter');
-    const dialog = page.getByRole('dialog');
-    await dialog.waitFor();
-    await waitFor(page, 'ready');
-    const frame = page.frameLocator('iframe');
-    await frame.locator('input[type=radio]').first().focus();
-    await page.keyboard.press('Escape');
-    await dialog.waitFor({ state: 'hidden' });
-    assert.equal(await button.evaluate((element) => (element as any).getRootNode().activeElement === element), true);
-    // The answers so far are still there.
-    await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Shut' }).focus();
-    await page.keyboard.press('Escape');
-    await dialog.waitFor({ state: 'hidden' });
-    await button.click();
-    await answer(frame);
-    await waitFor(page, 'outcome');
-    await page.getByRole('button', { name: 'Shut' }).click();
-    await dialog.waitFor({ state: 'hidden' });
-    // The browser tells of the end of a dialog a little after it.
-    await eventually(async () => {
-      const names = (await heard(page)).map(({ name }) => name);
-      assert.equal(names.filter((name) => name === 'open').length, 3);
-      assert.equal(names.filter((name) => name === 'close').length, 3);
-    });
-    await page.close();
-  });
-
-  it('opens from an element of the page itself', async () => {
-    const { id } = await newSurvey();
-    const page = await visit(origin, { survey: id, mode: 'popup', open: '#own' });
-    await page.getByRole('button', { name: 'Own button' }).click();
-    await page.getByRole('dialog').waitFor();
-    await waitFor(page, 'ready');
-    await page.close();
-  });
-
-  it('covers the whole page', async () => {
-    const { id } = await newSurvey();
-    const page = await visit(origin, { survey: id, mode: 'full' });
-    await waitFor(page, 'ready');
-    assert.deepEqual(await page.locator('iframe').boundingBox(), { x: 0, y: 0, width: 800, height: 600 });
-    await answer(page.frameLocator('iframe'));
-    await waitFor(page, 'outcome');
-    await page.close();
-  });
-
-  it('lets the page around be scrolled again where the frame that covered it is gone', async () => {
-    const { id } = await newSurvey();
-    const [example = ''] = examplesOf('docs/guide/embedding.md', 'html');
-    const page = await visitWith(
-      `<script>document.documentElement.style.overflow = 'scroll';</script>${example
-        .replaceAll('https://surveys.example.org', service.origin)
-        .replace('data-survey="SURVEY_ID"', `data-survey="${id}" data-mode="full"`)}`,
-    );
-    const overflow = () => page.evaluate('getComputedStyle(document.documentElement).overflowY');
-    await page.evaluate(`document.body.style.height = '5000px'`);
-    await page.frameLocator('iframe').getByRole('radio', { name: 'Yes' }).check();
-    assert.equal(await overflow(), 'hidden');
-    await page.frameLocator('iframe').locator('.button-primary').click();
-    await page.getByText('Thank you (COMPLETED).').waitFor();
-    assert.equal(await overflow(), 'scroll');
-    await page.mouse.move(100, 100);
-    await eventually(async () => {
-      await page.mouse.wheel(0, 300);
-      assert.ok(Number(await page.evaluate('scrollY')) > 0);
-    });
-    await page.close();
-  });
-
-  it('covers the page around also in an older browser, whose style sheets are not made by scripts', async () => {
-    const { id } = await newSurvey();
-    const page = await browser.open();
-    await page.addInitScript(`if (window === top) {
-      delete window.CSSStyleSheet;
-      Object.defineProperty(Document.prototype, 'adoptedStyleSheets', { get: () => Object.freeze([]) });
-    }`);
-    await page.goto(`${origin}/page?${new URLSearchParams({ survey: id, mode: 'full' })}`);
-    await waitFor(page, 'ready');
-    assert.equal(await page.evaluate('getComputedStyle(document.documentElement).overflowY'), 'hidden');
-    await page.close();
-  });
-
-  it('keeps the page around from being scrolled until no frame covers it, whatever its style sheets', async () => {
-    const { id } = await newSurvey();
-    const code = `<script src="${service.origin}/embed.js" data-survey="${id}" data-mode="full"></script>`;
-    const page = await visitWith(`${code}${code}`);
-    await eventually(async () => {
-      const ready = (await heard(page)).filter(({ name }) => name === 'ready');
-      assert.equal(ready.length, 2);
-    });
-    const overflowAfter = async (script: string) => {
-      await page.evaluate(script);
-      return page.evaluate('getComputedStyle(document.documentElement).overflowY');
-    };
-    assert.equal(await overflowAfter('document.adoptedStyleSheets = []'), 'hidden');
-    const removeFrame = `document.querySelector('iframe').remove()`;
-    assert.equal(await overflowAfter(removeFrame), 'hidden');
-    assert.equal(await overflowAfter(removeFrame), 'visible');
-    await page.close();
-  });
-
-  it('leaves what the page around says of its scrolling while the frame covers it', async () => {
-    const { id } = await newSurvey();
-    const page = await visit(origin, { survey: id, mode: 'full' });
-    await waitFor(page, 'ready');
-    await page.evaluate(`document.documentElement.style.overflow = 'clip'`);
-    await page.evaluate(`document.querySelector('iframe').remove()`);
-    assert.equal(await page.evaluate('document.documentElement.style.overflow'), 'clip');
-    await page.close();
-  });
-
-  it('tells of an opening once, also where the dialog is asked for while it is open', async () => {
-    const { id } = await newSurvey();
-    const page = await visit(origin, { survey: id, mode: 'popup', open: '#own' });
-    await page.getByRole('button', { name: 'Own button' }).click();
-    await waitFor(page, 'ready');
-    await page.evaluate(`document.getElementById('own').click()`);
-    await page.getByRole('button', { name: 'Close' }).click();
-    await waitFor(page, 'close');
-    assert.deepEqual(
-      (await heard(page)).map(({ name }) => name),
-      ['open', 'ready', 'close'],
-    );
-    await page.close();
-  });
-
   it('lets the page around go on to the survey’s redirect address', async () => {
     const { id } = await newSurvey({ redirectUrl: `${origin}/thanks` });
     const page = await visit(origin, { survey: id });
@@ -280,20 +72,6 @@ describe('a survey in a page of another site', { skip: withoutBrowser }, () => {
     await page.frameLocator('iframe').getByRole('radio', { name: 'Yes' }).check();
     await page.frameLocator('iframe').locator('.button-primary').click();
     await page.waitForURL(`${origin}/thanks`);
-    await page.close();
-  });
-
-  it('opens in a dialog also in a browser that makes no style sheets by script', async () => {
-    const { id } = await newSurvey();
-    const page = await browser.open();
-    await page.addInitScript(`window.CSSStyleSheet = class { constructor() { throw new TypeError(); } }`);
-    await page.goto(`${origin}/page?${new URLSearchParams({ survey: id, mode: 'popup' })}`);
-    await page.getByRole('button', { name: 'Take the survey' }).click();
-    await waitFor(page, 'ready');
-    await page.getByRole('button', { name: 'Close' }).click();
-    await waitFor(page, 'close');
-    // The policy of this page allows no style elements.
-    browser.forgive(/Content Security Policy/);
     await page.close();
   });
 
