@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { axeFindings } from './axe-findings.ts';
 import type { BrowserFixture } from './browser.ts';
 import { type Client, createClient } from './client.ts';
@@ -81,6 +81,14 @@ export const isLive = (page: Page): Promise<void> => page.getByText('Live', { ex
 /** Goes to an address as a link of the console does. */
 export const goTo = (page: Page, href: string): Promise<unknown> =>
   page.evaluate(`history.pushState({}, '', ${JSON.stringify(href)}); dispatchEvent(new PopStateEvent('popstate'))`);
+
+/** Opens the dialog of a new survey, and chooses what it is made of. */
+export async function openNewSurvey(page: Page, origin: string): Promise<Locator> {
+  await page.getByRole('button', { name: 'New survey' }).first().click();
+  const dialog = page.getByRole('dialog', { name: 'New survey' });
+  await dialog.getByText(origin, { exact: true }).click();
+  return dialog;
+}
 
 /** A survey of two questions about reasons, whose first was answered so often; gives its id once all are counted. */
 export async function surveyWithReasons(admin: Client, title: string, count: number): Promise<string> {
