@@ -5,6 +5,7 @@ import type { AiFixture } from '../support/ai-fixture.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import { assertAccessible, goTo, keepMessages, newConsoleUser, signedInPage, signOutFor } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { surveyOfFourTexts, translationOf } from '../support/four-texts.ts';
 import { holdCalls } from '../support/held-calls.ts';
 import { useAi } from '../support/use-ai.ts';
 
@@ -17,17 +18,8 @@ describe('the languages of a survey', { skip: withoutBrowser }, () => {
   useBrowser((opened) => (browser = opened));
   useAi(take, { answer: goodReply });
 
-  /** A survey with a title and one question with two options: four texts. */
-  const survey = async (title: string) => {
-    const { id } = await scene.admin.create('/surveys', { title });
-    const question = await scene.admin.create(`/surveys/${id}/questions`, {
-      type: 'MULTIPLE_CHOICE',
-      text: 'Which dish?',
-      options: [{ text: 'Soup' }, { text: 'Salad' }],
-    });
-    return { id, question };
-  };
-  const translation = (id: string, language: string) => scene.admin.get(`/surveys/${id}/translations/${language}`);
+  const survey = (title: string) => surveyOfFourTexts(scene.admin, title);
+  const translation = (id: string, language: string) => translationOf(scene.admin, id, language);
 
   it('are added and edited beside the original, with what is missing or out of date', async () => {
     const { id, question } = await survey('Lunch');
@@ -178,152 +170,6 @@ describe('the languages of a survey', { skip: withoutBrowser }, () => {
         assert.ok(shown.endsWith(`(${language})`), `${typed}: ${shown}`);
       });
     }
-    await page.context().close();
-  });
-
-  it('are overwritten by nobody who did not see the other text, and other texts are merged', async () => {
-    const { id } = await survey('Two translators');
-    await scene.admin.put(`/surveys/${id}/translations/de`, { title: 'Zwei' });
-    const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages?language=de` });
-    const title = page.getByLabel('Survey, Title, in German');
-    await title.fill('Meine');
-    await page.getByLabel('Question 1, Text, in German').fill('Welches Gericht?');
-    await scene.admin.put(`/surveys/${id}/translations/de`, { title: 'Ihre' });
-    const save = page.getByRole('button', { name: 'Save' });
-    await save.click();
-    const conflict = page.getByRole('alert', { name: 'Conflict' });
-    await conflict.getByText('Ihre').waitFor();
-    await assertAccessible(page);
-    assert.equal((await translation(id, 'de')).title, 'Ihre');
-    await conflict.getByRole('button', { name: 'Take theirs' }).click();
-    await conflict.waitFor({ state: 'detached' });
-    assert.equal(await title.inputValue(), 'Ihre');
-    await title.fill('Meine doch');
-    await scene.admin.put(`/surveys/${id}/translations/de`, { title: 'Wieder ihre' });
-    await save.click();
-    await conflict.getByText('Wieder ihre').waitFor();
-    await conflict.getByRole('button', { name: 'Keep mine' }).click();
-    await save.click();
-    await page.getByText('German is saved.').waitFor();
-    const stored = await translation(id, 'de');
-    assert.deepEqual([stored.title, stored.questions[0].text], ['Meine doch', 'Welches Gericht?']);
-  });
-
-  it('are overwritten by nobody even where the other text is stored while they are being sent', async () => {
-    const { id, question } = await survey('Two translators at once');
-    await scene.admin.put(`/surveys/${id}/translations/de`, { title: 'Zwei' });
-    const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages?language=de` });
-    const theirs = ['Ihre Frage', 'Ihre'];
-    await page.route('**/translations/de*', async (route) => {
-      const text = route.request().method() === 'PUT' ? theirs.shift() : undefined;
-      // First in another text, which does no harm, and then in the same one.
-      if (text === 'Ihre') await scene.admin.put(`/surveys/${id}/translations/de`, { title: text });
-      else if (text)
-        await scene.admin.put(`/surveys/${id}/translations/de`, { questions: [{ id: question.id, text }] });
-      await route.continue();
-    });
-    await page.getByLabel('Survey, Title, in German').fill('Meine');
-    await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('alert', { name: 'Conflict' }).getByText('Ihre', { exact: true }).waitFor();
-    assert.equal((await translation(id, 'de')).title, 'Ihre');
-    assert.deepEqual(theirs, []);
-    browser.forgive(/status of 409/);
-  });
-
-  it('do not count as up to date where the original was reworded while they were typed', async () => {
-    const { id, question } = await survey('Reworded');
-    const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages?language=de` });
-    const text = page.getByLabel('Question 1, Text, in German');
-    await text.fill('Welches Gericht?');
-    await scene.admin.put(`/surveys/questions/${question.id}`, { text: 'Which dish not?' });
-    const conflict = page.getByRole('alert', { name: 'Conflict' });
-    await page.getByRole('button', { name: 'Save' }).click();
-    await conflict.getByText('Welches Gericht? (for “Which dish?”)').waitFor();
-    await conflict.getByText('nothing (for “Which dish not?”)').waitFor();
-    assert.equal((await scene.admin.call('GET', `/surveys/${id}/translations/de`)).status, 404);
-    await conflict.getByRole('button', { name: 'Keep mine' }).click();
-    await conflict.waitFor({ state: 'detached' });
-    await text.fill('Welches Gericht nicht?');
-
-    // Once more, while it is being sent.
-    let isReworded = false;
-    await page.route('**/translations/de*', async (route) => {
-      if (route.request().method() === 'PUT' && !isReworded) {
-        isReworded = true;
-        await scene.admin.put(`/surveys/questions/${question.id}`, { text: 'Which dish never?' });
-      }
-      await route.continue();
-    });
-    await page.getByRole('button', { name: 'Save' }).click();
-    await conflict.getByText('Welches Gericht nicht? (for “Which dish not?”)').waitFor();
-    assert.equal((await scene.admin.call('GET', `/surveys/${id}/translations/de`)).status, 404);
-    await conflict.getByRole('button', { name: 'Keep mine' }).click();
-    await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('German is saved.').waitFor();
-    assert.deepEqual((await translation(id, 'de')).stale, []);
-    browser.forgive(/status of 409/);
-  });
-
-  it('leave nothing unsaved where another translator has typed the same for the reworded original', async () => {
-    const { id, question } = await survey('The same text');
-    const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages?language=de` });
-    const text = page.getByLabel('Question 1, Text, in German');
-    await text.fill('Welches Gericht?');
-    await scene.admin.put(`/surveys/questions/${question.id}`, { text: 'Which of the dishes?' });
-    const questions = [{ id: question.id, text: 'Welches Gericht?' }];
-    await scene.admin.put(`/surveys/${id}/translations/de`, { questions });
-    const save = page.getByRole('button', { name: 'Save' });
-    await save.click();
-    const conflict = page.getByRole('alert', { name: 'Conflict' });
-    await conflict.getByText('Welches Gericht? (for “Which of the dishes?”)').waitFor();
-    await conflict.getByRole('button', { name: 'Keep mine' }).click();
-    await conflict.waitFor({ state: 'detached' });
-    await save.waitFor({ state: 'detached' });
-    assert.equal(await text.inputValue(), 'Welches Gericht?');
-    await page.getByRole('button', { name: 'admin@localhost' }).click();
-    await page.getByRole('menuitem', { name: 'Sign out' }).click();
-    await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
-    await page.context().close();
-  });
-
-  it('are saved without what was deleted meanwhile, which is said and stays to be read', async () => {
-    for (const isTranslated of [true, false]) {
-      const { id, question } = await survey('Deleted');
-      const questions = [{ id: question.id, text: 'Welches Gericht?' }];
-      if (isTranslated) await scene.admin.put(`/surveys/${id}/translations/de`, { questions });
-      const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages?language=de` });
-      const text = page.getByLabel('Question 1, Text, in German');
-      await text.fill('Welches denn?');
-      await page.getByLabel('Survey, Title, in German').fill('Gelöscht');
-      await scene.admin.remove(`/surveys/${id}/questions/${question.id}`);
-      await text.waitFor({ state: 'detached' });
-      const deleted = page.getByRole('alert', { name: 'Deleted meanwhile' });
-      await deleted.getByText('Welches denn?').waitFor();
-      await assertAccessible(page);
-      await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByText('German is saved.').waitFor();
-      assert.equal((await translation(id, 'de')).title, 'Gelöscht');
-      await page.getByRole('button', { name: 'Save' }).waitFor({ state: 'detached' });
-      await deleted.getByRole('button', { name: 'Discard' }).click();
-      await deleted.waitFor({ state: 'detached' });
-      await page.context().close();
-    }
-  });
-
-  it('show in a conflict that another translator has deleted the translation, and keep what is typed', async () => {
-    const { id } = await survey('Deleted language');
-    await scene.admin.put(`/surveys/${id}/translations/de`, { title: 'Gelöschte Sprache' });
-    const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages?language=de` });
-    await page.getByLabel('Survey, Title, in German').fill('Meine');
-    await scene.admin.remove(`/surveys/${id}/translations/de`);
-    const save = page.getByRole('button', { name: 'Save' });
-    await save.click();
-    const conflict = page.getByRole('alert', { name: 'Conflict' });
-    await conflict.getByText('nothing', { exact: true }).waitFor();
-    await conflict.getByRole('button', { name: 'Keep mine' }).click();
-    await save.click();
-    await page.getByText('German is saved.').waitFor();
-    assert.equal((await translation(id, 'de')).title, 'Meine');
     await page.context().close();
   });
 
