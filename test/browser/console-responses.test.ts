@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { medianOf } from '../../bench/support/timing.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { assertAccessible, goTo, newConsoleUser, signedInPage } from '../support/console.ts';
 import { answeredSurvey } from '../support/dishes-survey.ts';
 import { eventually } from '../support/eventually.ts';
 import { holdCalls } from '../support/held-calls.ts';
-import { slowness } from '../support/machine-speed.ts';
-import { storeNumberResponses } from '../support/many-responses.ts';
 import { type AskedQuestion, publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
-import { assertWithin } from '../support/time-bars.ts';
-import { uploadPicture } from '../support/uploads.ts';
 import { useService } from '../support/use-service.ts';
 
 describe('the screen Responses', { skip: withoutBrowser }, () => {
@@ -239,150 +234,6 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
     const dialog = page.getByRole('dialog', { name: 'Response' });
     await dialog.getByText(dishText).waitFor();
     await dialog.getByText(ratings).waitFor();
-  });
-
-  it('shows the answers to questions that were deleted, and gives files the name that they had', async () => {
-    const { id, questions } = await publishedSurvey(admin, { title: 'Deleted' }, [
-      { type: 'SHORT_TEXT', text: 'Which dish?' },
-      { type: 'YES_NO', text: 'Hungry?' },
-      { type: 'FILE_UPLOAD', text: 'Your plate?' },
-    ]);
-    const [dish, hungry, plate] = questions as [AskedQuestion, AskedQuestion, AskedQuestion];
-    const uploadId = await uploadPicture(service, { surveyId: id, questionId: plate.id, fileName: 'Süßes Eis.png' });
-    const answers = [
-      { questionId: dish.id, textValue: 'Soup' },
-      { questionId: hungry.id, optionId: hungry.options[0]?.id },
-      { questionId: plate.id, textValue: uploadId },
-    ];
-    assert.equal((await admin.submit(id, { answers })).status, 201);
-    await eventually(async () => assert.equal((await stored(id)).length, 1));
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/responses` });
-    const dialog = page.getByRole('dialog', { name: 'Response' });
-    const show = async (shown: readonly [question: string, answer: string][]) => {
-      await page.reload();
-      await page.getByRole('table', { name: 'Responses' }).getByRole('row').nth(1).press('Enter');
-      await eventually(async () => {
-        const questions = await dialog.locator('dl').nth(1).locator('dt').allInnerTexts();
-        const texts = await dialog.locator('dl').nth(1).locator('dd').allInnerTexts();
-        assert.deepEqual([questions, texts], [shown.map(([text]) => text), shown.map(([, answer]) => answer)]);
-      });
-      const [download] = await Promise.all([
-        page.waitForEvent('download'),
-        dialog.getByRole('button', { name: 'Download the file' }).click(),
-      ]);
-      assert.equal(download.suggestedFilename(), 'Süßes Eis.png');
-    };
-    const [soup, yes, file] = [
-      ['Which dish?', 'Soup'],
-      ['Hungry?', 'Yes'],
-      ['Your plate?', 'Download the file'],
-    ] as [[string, string], [string, string], [string, string]];
-    const removed = ([text, answer]: [string, string]): [string, string] => [`${text} (removed)`, answer];
-    const readsOfRemoved: string[] = [];
-    page.on('request', (call) => call.url().includes('includeHidden') && readsOfRemoved.push(call.url()));
-    await show([soup, yes, file]);
-    assert.deepEqual(readsOfRemoved, []);
-    for (const { id: questionId } of [hungry, plate]) await admin.remove(`/surveys/${id}/questions/${questionId}`);
-    await show([soup, removed(yes), removed(file)]);
-    await assertAccessible(page);
-  });
-
-  it('shows a deleted question also where the response was continued after its deletion', async () => {
-    const { id, questions } = await publishedSurvey(admin, { title: 'Continued' }, [
-      { type: 'SHORT_TEXT', text: 'Which dish?' },
-      { type: 'SHORT_TEXT', text: 'Which drink?' },
-    ]);
-    const [dish, drink] = questions as [AskedQuestion, AskedQuestion];
-    const answers = [{ questionId: drink.id, textValue: 'Tea' }];
-    const saved = await admin.submit(id, { isComplete: false, answers });
-    assert.equal((await admin.submit(id, { answers: [{ questionId: drink.id, textValue: 'Water' }] })).status, 201);
-    await admin.remove(`/surveys/${id}/questions/${drink.id}`);
-    const { responseId, resumeToken } = saved.body.data;
-    const more = [{ questionId: dish.id, textValue: 'Soup' }];
-    assert.equal((await admin.submit(id, { responseId, resumeToken, answers: more })).status, 201);
-    await eventually(async () => {
-      const outcomes = (await stored(id)).map(({ outcome }: { outcome: string }) => outcome);
-      assert.deepEqual(outcomes, ['COMPLETED', 'COMPLETED']);
-    });
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/responses` });
-    const rows = page.getByRole('table', { name: 'Responses' }).getByRole('row');
-    const dialog = page.getByRole('dialog', { name: 'Response' });
-    const shown: string[][] = [];
-    for (const row of [1, 2]) {
-      await rows.nth(row).press('Enter');
-      await dialog.getByText('Which drink? (removed)').waitFor();
-      shown.push(await dialog.locator('dl').nth(1).locator('dd').allInnerTexts());
-      await dialog.getByRole('button', { name: 'Close' }).last().click();
-    }
-    assert.deepEqual(shown.sort(), [
-      ['No answer', 'Water'],
-      ['Soup', 'Tea'],
-    ]);
-  });
-
-  it('shows a response no more that was deleted while others were being loaded', async () => {
-    const { id } = await admin.create('/surveys', { title: 'Some pages' });
-    await admin.create(`/surveys/${id}/questions`, { type: 'NUMBER', text: 'Which number?' });
-    await admin.post(`/surveys/${id}/publish`);
-    await storeNumberResponses(id, 1500);
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/responses` });
-    const table = page.getByRole('table', { name: 'Responses' });
-    const row = (number: string) => table.getByRole('row').filter({ has: page.getByText(number, { exact: true }) });
-    await row('3').waitFor();
-    const held = await holdCalls(page, '**/responses/surveys/*?*cursor=*', { times: 1 });
-    const asked = page.waitForRequest('**/responses/surveys/*?*cursor=*');
-    await table.getByRole('row').nth(1).focus();
-    await page.keyboard.press('End');
-    await asked;
-    await page.keyboard.press('Home');
-    await row('3').click();
-    await page.getByRole('dialog', { name: 'Response' }).getByRole('button', { name: 'Delete the response' }).click();
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete for good' }).click();
-    await row('3').waitFor({ state: 'detached' });
-    held.release();
-    // All that are left, once the others have come as well.
-    await eventually(async () => {
-      await table.getByRole('row').nth(1).focus();
-      await page.keyboard.press('End');
-      await row('1500').waitFor({ timeout: 2000 });
-    });
-    await page.keyboard.press('Home');
-    await row('2').waitFor();
-    assert.equal(await row('3').count(), 0);
-    await page.context().close();
-  });
-
-  it('loads those of 100,000 that are scrolled to, and renders those in sight', async () => {
-    const [count, scrolled] = [100_000, 20_000];
-    const { id } = await admin.create('/surveys', { title: 'Many' });
-    await admin.create(`/surveys/${id}/questions`, { type: 'NUMBER', text: 'Which number?' });
-    await admin.post(`/surveys/${id}/publish`);
-    await storeNumberResponses(id, count);
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/responses` });
-    const table = page.getByRole('table', { name: 'Responses' });
-    await page.getByText('100,000 responses').waitFor();
-    await table.getByRole('row').nth(1).focus();
-    const focusedRow = () => page.evaluate('document.activeElement.ariaRowIndex');
-    const tookMs: number[] = [];
-    // The rows of the next page are there when the end of the pages before was seen.
-    await eventually(
-      async () => {
-        const pressedAt = performance.now();
-        await page.keyboard.press('End');
-        const row = await focusedRow();
-        tookMs.push(performance.now() - pressedAt);
-        assert.ok(Number(row) > scrolled, `row ${row}`);
-      },
-      120_000,
-      10,
-    );
-    await table.getByText(String(Number(await focusedRow()) - 1), { exact: true }).waitFor();
-    assert.ok((await table.getByRole('row').count()) < 100);
-    const keyMs = medianOf(tookMs);
-    assertWithin(300 * slowness(), keyMs, 'a key');
-    await page.keyboard.press('Home');
-    await table.getByText('1', { exact: true }).waitFor();
-    assert.equal(await focusedRow(), '2');
   });
 
   it('erases a respondent', async () => {
