@@ -1,21 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import type { Locator, Page } from 'playwright-core';
+import type { Locator } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import {
-  assertAccessible,
-  fillSignIn,
-  goTo,
-  keepMessages,
-  keyTitles,
-  newConsoleUser,
-  signedInPage,
-} from '../support/console.ts';
+import { assertAccessible, goTo, keepMessages, keyTitles, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
-import { holdCalls, holdNextCall } from '../support/held-calls.ts';
-import { adminEmail, type RunningService } from '../support/service.ts';
+import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
 describe('the list of surveys', { skip: withoutBrowser }, () => {
@@ -127,157 +118,6 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     await page.getByText(`“${title}” is deleted.`).waitFor();
     await page.clock.fastForward(20_000);
     await eventually(async () => assert.equal((await admin.call('GET', `/surveys/${id}`)).status, 404));
-  });
-
-  it('deletes nothing in the name of somebody else who signs in before the time to undo is over', async () => {
-    const [editor, other] = [
-      await newConsoleUser(service, admin, 'EDITOR'),
-      await newConsoleUser(service, admin, 'ADMIN'),
-    ];
-    const title = `Whose ${randomUUID()}`;
-    const { id } = await editor.client.create('/surveys', { title });
-    const page = await browser.open({ viewport: { width: 1440, height: 900 } });
-    await page.clock.install();
-    await page.goto(`${service.origin}/sign-in?next=${encodeURIComponent(`/surveys?search=${title}`)}`);
-    await fillSignIn(page, editor);
-    await page.getByRole('link', { name: title }).waitFor();
-    await keepMessages(page);
-    const deletions: string[] = [];
-    page.on('request', (request) => request.method() === 'DELETE' && deletions.push(request.url()));
-    await page.getByRole('button', { name: `Actions of ${title}` }).click();
-    await page.getByRole('menuitem', { name: 'Delete' }).click();
-    await page.getByText(`“${title}” is deleted.`).waitFor();
-    await editor.client.post('/auth/logout', { everywhere: true });
-    const again = page.getByRole('dialog', { name: 'Your session has ended' });
-    await page.clock.fastForward(20_000);
-    await again.getByLabel('E-mail').fill(other.email);
-    await again.getByLabel('Password').fill(other.password);
-    await again.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('button', { name: other.email }).waitFor();
-    await page.getByRole('link', { name: title }).waitFor();
-    assert.equal(await page.getByText(`“${title}” is deleted.`).count(), 0, 'what the user before did is not shown');
-    // The time to undo, as `keepMessages` extends it.
-    await page.clock.fastForward(2 ** 30);
-    await page.getByRole('link', { name: title }).waitFor();
-    assert.deepEqual(deletions, []);
-    assert.equal((await admin.get(`/surveys/${id}`)).title, title);
-    browser.forgive(/status of 401/);
-    await page.context().close();
-  });
-
-  it('makes nothing in the name of somebody else who signs in while it is being sent', async () => {
-    const [editor, other] = [
-      await newConsoleUser(service, admin, 'EDITOR'),
-      await newConsoleUser(service, admin, 'ADMIN'),
-    ];
-    const title = `Sent ${randomUUID()}`;
-    const page = await signedInPage(browser, service, { as: editor });
-    const held = await holdCalls(page, (url) => url.pathname === '/api/v1/surveys', {
-      answer: async (route, isReleased) => {
-        if (route.request().method() !== 'POST') return route.fallback();
-        await isReleased;
-        await route.continue();
-      },
-    });
-    let sent = 0;
-    page.on('request', (request) => {
-      if (request.postData()?.includes(title)) sent += 1;
-    });
-    // The key does nothing before the rights of the user are known.
-    await page.getByRole('button', { name: 'New survey' }).first().waitFor();
-    await page.keyboard.press('n');
-    await page.getByRole('dialog', { name: 'New survey' }).getByLabel('Title').fill(title);
-    await page.keyboard.press('Enter');
-    await eventually(() => assert.equal(sent, 1));
-    await editor.client.post('/auth/logout', { everywhere: true });
-    await goTo(page, `/surveys?search=${encodeURIComponent(title)}`);
-    const again = page.getByRole('dialog', { name: 'Your session has ended' });
-    await again.getByLabel('E-mail').fill(other.email);
-    await again.getByLabel('Password').fill(other.password);
-    await again.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('button', { name: other.email }).waitFor();
-    const refused = page.waitForResponse((reply) => reply.url().endsWith('/api/v1/surveys') && reply.status() === 401);
-    held.release();
-    await refused;
-    await page.evaluate(`(async () => {
-      for (let frame = 0; frame < 5; frame += 1) await new Promise(requestAnimationFrame);
-    })()`);
-    assert.equal(sent, 1);
-    assert.deepEqual(await admin.get(`/surveys?search=${encodeURIComponent(title)}`), []);
-    assert.equal(await page.getByRole('dialog', { name: 'Your session has ended' }).count(), 0);
-    browser.forgive(/status of 401/);
-    await page.context().close();
-  });
-
-  /** Menus that bring a button of their own when they have been loaded: file, button, and one of their items. */
-  const lateMenus = (page: Page, title: string) =>
-    [
-      ['survey-actions', page.locator(`button[aria-label="Actions of ${title}"]`), 'Save as a file'],
-      ['user-menu', page.locator('button', { hasText: adminEmail }), 'Sign out'],
-    ] as const;
-  /** The next request for a script of this name, which waits. */
-  const nextLoad = (page: Page, file: string) => holdNextCall(page, new RegExp(`/${file}-(?!button)[^/]*[.]js$`));
-  const ofMenu = '[aria-haspopup]';
-
-  it('opens menus that are loaded while their buttons are being pressed', async () => {
-    const title = `Pressed ${randomUUID()}`;
-    await admin.create('/surveys', { title });
-    const page = await signedInPage(browser, service, { path: '/account' });
-    for (const [file, button, item] of lateMenus(page, title)) {
-      const loading = await nextLoad(page, file);
-      await page.goto(`${service.origin}/surveys?search=${title}`);
-      await button.hover();
-      await page.mouse.down();
-      await (await loading.made()).continue();
-      await button.and(page.locator(ofMenu)).waitFor();
-      await page.mouse.up();
-      await page.getByRole('menuitem', { name: item }).waitFor();
-      await page.keyboard.press('Escape');
-    }
-    await page.context().close();
-  });
-
-  it('keeps the focus on the buttons of menus that are loaded while they have it', async () => {
-    const title = `Focused ${randomUUID()}`;
-    await admin.create('/surveys', { title });
-    const page = await signedInPage(browser, service, { path: '/account' });
-    for (const [file, button, item] of lateMenus(page, title))
-      for (const isPressed of [false, true]) {
-        const loading = await nextLoad(page, file);
-        await page.goto(`${service.origin}/surveys?search=${title}`);
-        await button.focus();
-        if (isPressed) await page.keyboard.press('Enter');
-        await (await loading.made()).continue();
-        await button.and(page.locator(ofMenu)).waitFor();
-        if (isPressed) {
-          await page.getByRole('menuitem', { name: item }).waitFor();
-          await page.keyboard.press('Escape');
-        }
-        await button.and(page.locator(`${ofMenu}:focus`)).waitFor();
-      }
-    await page.context().close();
-  });
-
-  it('takes what is typed while a dialog is being loaded for no command', async () => {
-    const page = await signedInPage(browser, service, { path: `/surveys?search=${randomUUID()}` });
-    const dialogs = page.locator('[role=dialog]');
-    for (const [file, key, other, name] of [
-      ['command-palette', 'Control+k', '?', 'Go to'],
-      ['new-survey', 'n', '?', 'New survey'],
-      ['key-list', '?', 'n', 'Keys'],
-    ] as const) {
-      const loading = await nextLoad(page, file);
-      await page.getByRole('heading', { name: 'No survey fits' }).waitFor();
-      await page.keyboard.press(key);
-      const route = await loading.made();
-      await page.keyboard.press(other);
-      await route.continue();
-      await page.getByRole('dialog', { name, exact: true }).waitFor();
-      assert.equal(await dialogs.count(), 1, name);
-      await page.keyboard.press('Escape');
-      await dialogs.waitFor({ state: 'detached' });
-    }
-    await page.context().close();
   });
 
   it('says what went wrong, and loads when asked again', async () => {

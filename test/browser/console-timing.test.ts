@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { Page, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { fillSignIn, goTo, keepMessages, newConsoleUser, signedInPage, userPassword } from '../support/console.ts';
+import { goTo, keepMessages, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
-import { startFreezingProxy } from '../support/freezing-proxy.ts';
-import { holdCalls } from '../support/held-calls.ts';
-import { publishedSurvey } from '../support/page-fixture.ts';
-import type { RunningService } from '../support/service.ts';
+import { holdCalls, holdNextCall } from '../support/held-calls.ts';
+import { adminEmail, type RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
 describe('what comes late or crosswise in the console', { skip: withoutBrowser }, () => {
@@ -174,140 +173,6 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
     await page.context().close();
   });
 
-  it('nobody acts in the name of somebody else who has signed in in another tab', async () => {
-    const [one, other] = [
-      await newConsoleUser(service, admin, 'ADMIN'),
-      await newConsoleUser(service, admin, 'VIEWER'),
-    ];
-    const { id } = await one.client.create('/surveys', { title: 'Whose' });
-    const { id: question } = await one.client.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Likely?' });
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${question}`, as: one });
-    await page.getByRole('textbox', { name: 'Text', exact: true }).waitFor();
-    const second = await page.context().newPage();
-    await page.context().clearCookies();
-    await second.goto(`${service.origin}/sign-in`);
-    await fillSignIn(second, other);
-    await second.getByRole('navigation', { name: 'Console' }).waitFor();
-    const users = new Set<string>();
-    page.on('request', (request) => {
-      const [, payload = ''] = (request.headers()['authorization'] ?? '').split('.');
-      if (payload !== '') users.add((JSON.parse(atob(payload)) as { sub: string }).sub);
-    });
-    // The access token has expired.
-    await page.evaluate('{ const { now } = Date; Date.now = () => now() + 86_400_000; }');
-    await page.getByRole('textbox', { name: 'Text', exact: true }).fill('How likely?');
-    const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
-    await dialog.getByLabel('Password').fill(userPassword);
-    await dialog.getByRole('button', { name: 'Sign in' }).click();
-    await dialog.waitFor({ state: 'detached' });
-    await eventually(async () => assert.equal((await admin.get(`/surveys/${id}`)).questions[0].text, 'How likely?'));
-    assert.deepEqual([...users], [one.id]);
-    await page.context().close();
-  });
-
-  it('what one user could not save is forgotten, and not sent, when another signs in', async () => {
-    const [one, other] = [await newConsoleUser(service, admin, 'ADMIN'), await newConsoleUser(service, admin, 'ADMIN')];
-    const { id } = await one.client.create('/surveys', { title: 'Left behind' });
-    await one.client.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Likely?' });
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings`, as: one });
-    await page.getByRole('textbox', { name: 'Closing text' }).fill('Thanks from one');
-    const views = page.getByRole('navigation', { name: 'Survey' });
-    await views.getByText('Build').click();
-    const text = page.getByRole('textbox', { name: 'Text', exact: true });
-    const calls = '**/api/v1/surveys/questions/*';
-    await page.route(calls, (route) => route.abort());
-    await text.fill('How likely?');
-    await page.getByText('Not saved:').waitFor();
-    await page.getByRole('button', { name: one.email }).click();
-    await page.getByRole('menuitem', { name: 'Sign out' }).click();
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Sign out' }).click();
-    await page.waitForURL(/sign-in/);
-    await page.unroute(calls);
-    let changes = 0;
-    page.on('request', (request) => {
-      if (request.method() === 'PUT') changes += 1;
-    });
-    await fillSignIn(page, other);
-    await page.getByRole('link', { name: 'Left behind' }).first().click();
-    await views.getByText('Build').click();
-    await page.getByRole('list', { name: 'Outline' }).getByText('Likely?').click();
-    assert.equal(await text.inputValue(), 'Likely?');
-    await views.getByText('Settings').click();
-    assert.equal(await page.getByRole('textbox', { name: 'Closing text' }).inputValue(), '');
-    // Longer than the pause after which Build tries again.
-    await new Promise((resolve) => setTimeout(resolve, 5500));
-    assert.equal(changes, 0);
-    assert.equal((await admin.get(`/surveys/${id}`)).questions[0].text, 'Likely?');
-    browser.forgive(/ERR_FAILED/);
-    await page.context().close();
-  });
-
-  it('a save whose reply is lost is no conflict with oneself, whatever is typed next', async () => {
-    const { id } = await admin.create('/surveys', { title: 'Lost replies' });
-    const { id: question } = await admin.create(`/surveys/${id}/questions`, {
-      type: 'MULTIPLE_CHOICE',
-      text: 'Dish?',
-      options: [{ text: 'Soup' }, { text: 'Pasta' }],
-    });
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${question}` });
-    const [text, salad] = ['Text', 'Option 3'].map((name) => page.getByRole('textbox', { name, exact: true }));
-    let isLost = false;
-    // The first save is stored, but its reply and the save after it get lost.
-    let lost = 0;
-    await page.route('**/api/v1/surveys/questions/*', async (route) => {
-      if (!isLost || lost === 2) return route.continue();
-      lost += 1;
-      if (lost === 1) await route.fetch();
-      await route.abort('connectionreset');
-    });
-    await page.getByRole('button', { name: 'Add option' }).click();
-    isLost = true;
-    await salad?.fill('Salad');
-    await text?.fill('Which dish?');
-    // A busy machine may lose the second one by now.
-    await eventually(() => assert.ok(lost >= 1));
-    await salad?.fill('Salad bowl');
-    await eventually(() => assert.equal(lost, 2));
-    await text?.fill('Which one?');
-    await eventually(async () => {
-      const [stored] = (await admin.get(`/surveys/${id}`)).questions;
-      const options = stored.options.map((option: { text: string }) => option.text);
-      assert.deepEqual([stored.text, ...options], ['Which one?', 'Soup', 'Pasta', 'Salad bowl']);
-    });
-    await page
-      .getByRole('status')
-      .filter({ hasText: /^Saved$/ })
-      .waitFor();
-    assert.equal(await page.getByRole('alert', { name: 'Conflict' }).count(), 0);
-    browser.forgive(/ERR_CONNECTION_RESET|409/);
-    await page.context().close();
-  });
-
-  it('a save over a connection that fell silent is given up and made again', async (t) => {
-    const { id } = await admin.create('/surveys', { title: 'Silent' });
-    const { id: question } = await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Likely?' });
-    const proxy = await startFreezingProxy(service.origin);
-    t.after(() => proxy.stop());
-    const { origin } = new URL(proxy.url);
-    const page = await signedInPage(browser, { origin }, { path: `/surveys/${id}/build?item=${question}` });
-    const text = page.getByRole('textbox', { name: 'Text', exact: true });
-    await text.waitFor();
-    // The clock of a frame that is still being loaded would be set, but not installed.
-    await page.frameLocator('iframe[title=Preview]').getByText('Likely?').waitFor();
-    await page.clock.install();
-    const sent = page.waitForRequest((request) => request.method() === 'PUT');
-    proxy.freezeOpen();
-    await text.fill('How likely?');
-    await page.clock.runFor(1000);
-    await sent;
-    await eventually(async () => {
-      await page.clock.runFor(10_000);
-      assert.equal((await admin.get(`/surveys/${id}`)).questions[0].text, 'How likely?');
-    });
-    browser.forgive(/ERR_|WebSocket|409/);
-    await page.context().close();
-  });
-
   it('a count that comes late does not take the place of a newer one', async () => {
     const { id } = await admin.create('/surveys', { title: 'Late count', status: 'ACTIVE' });
     const { id: questionId, options } = await admin.create(`/surveys/${id}/questions`, {
@@ -374,28 +239,76 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
     await page.context().close();
   });
 
-  it('a crosstab over a connection that fell silent is asked for again', async () => {
-    const { id, questions } = await publishedSurvey(admin, { title: 'Silent' }, [{ type: 'YES_NO', text: 'Again?' }]);
-    const answers = [{ questionId: questions[0]?.id, optionId: questions[0]?.options[0]?.id }];
-    assert.equal((await admin.submit(id, { answers })).status, 201);
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });
-    await page.getByRole('row', { name: 'Yes 100.0 % 1' }).waitFor();
-    let asked = 0;
-    await page.route('**/crosstab', (route) => {
-      asked += 1;
-      return asked === 1 ? undefined : route.continue();
+  describe('menus and dialogs that are loaded when they are used', () => {
+    /** Menus that bring a button of their own when they have been loaded: file, button, and one of their items. */
+    const lateMenus = (page: Page, title: string) =>
+      [
+        ['survey-actions', page.locator(`button[aria-label="Actions of ${title}"]`), 'Save as a file'],
+        ['user-menu', page.locator('button', { hasText: adminEmail }), 'Sign out'],
+      ] as const;
+    /** The next request for a script of this name, which waits. */
+    const nextLoad = (page: Page, file: string) => holdNextCall(page, new RegExp(`/${file}-(?!button)[^/]*[.]js$`));
+    const ofMenu = '[aria-haspopup]';
+
+    it('opens menus that are loaded while their buttons are being pressed', async () => {
+      const title = `Pressed ${randomUUID()}`;
+      await admin.create('/surveys', { title });
+      const page = await signedInPage(browser, service, { path: '/account' });
+      for (const [file, button, item] of lateMenus(page, title)) {
+        const loading = await nextLoad(page, file);
+        await page.goto(`${service.origin}/surveys?search=${title}`);
+        await button.hover();
+        await page.mouse.down();
+        await (await loading.made()).continue();
+        await button.and(page.locator(ofMenu)).waitFor();
+        await page.mouse.up();
+        await page.getByRole('menuitem', { name: item }).waitFor();
+        await page.keyboard.press('Escape');
+      }
+      await page.context().close();
     });
-    await page.clock.install();
-    const columns = encodeURIComponent(JSON.stringify([questions[0]?.id]));
-    await goTo(page, `/surveys/${id}/crosstab?rows=${questions[0]?.id}&columns=${columns}`);
-    await eventually(() => assert.equal(asked, 1));
-    // No further, or the next one would run out of time as well.
-    await eventually(async () => {
-      await page.clock.runFor(10_000);
-      assert.equal(asked, 2);
+
+    it('keeps the focus on the buttons of menus that are loaded while they have it', async () => {
+      const title = `Focused ${randomUUID()}`;
+      await admin.create('/surveys', { title });
+      const page = await signedInPage(browser, service, { path: '/account' });
+      for (const [file, button, item] of lateMenus(page, title))
+        for (const isPressed of [false, true]) {
+          const loading = await nextLoad(page, file);
+          await page.goto(`${service.origin}/surveys?search=${title}`);
+          await button.focus();
+          if (isPressed) await page.keyboard.press('Enter');
+          await (await loading.made()).continue();
+          await button.and(page.locator(ofMenu)).waitFor();
+          if (isPressed) {
+            await page.getByRole('menuitem', { name: item }).waitFor();
+            await page.keyboard.press('Escape');
+          }
+          await button.and(page.locator(`${ofMenu}:focus`)).waitFor();
+        }
+      await page.context().close();
     });
-    await page.getByRole('table').first().waitFor();
-    await page.unrouteAll({ behavior: 'ignoreErrors' });
-    await page.context().close();
+
+    it('takes what is typed while a dialog is being loaded for no command', async () => {
+      const page = await signedInPage(browser, service, { path: `/surveys?search=${randomUUID()}` });
+      const dialogs = page.locator('[role=dialog]');
+      for (const [file, key, other, name] of [
+        ['command-palette', 'Control+k', '?', 'Go to'],
+        ['new-survey', 'n', '?', 'New survey'],
+        ['key-list', '?', 'n', 'Keys'],
+      ] as const) {
+        const loading = await nextLoad(page, file);
+        await page.getByRole('heading', { name: 'No survey fits' }).waitFor();
+        await page.keyboard.press(key);
+        const route = await loading.made();
+        await page.keyboard.press(other);
+        await route.continue();
+        await page.getByRole('dialog', { name, exact: true }).waitFor();
+        assert.equal(await dialogs.count(), 1, name);
+        await page.keyboard.press('Escape');
+        await dialogs.waitFor({ state: 'detached' });
+      }
+      await page.context().close();
+    });
   });
 });
