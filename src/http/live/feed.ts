@@ -1,5 +1,6 @@
 import { endOfEntry, isAfter, type LivePosition } from '../../domain/live-cursor.ts';
 import type { Log } from '../../log.ts';
+import { createBoundedWarnings } from '../../platform/bounded-warnings.ts';
 import type { Shard, Shards } from '../../stores/redis/intake/shards.ts';
 import type { StreamEntry } from '../../stores/redis/intake/stream.ts';
 import type { LiveStream } from '../../stores/redis/live-stream.ts';
@@ -27,6 +28,13 @@ interface FollowedShard {
   wake(): void;
 }
 
+/** A part of what was read of a shard. */
+interface SurveyEntries {
+  surveyId: string;
+  topic: Topic;
+  entries: StreamEntry[];
+}
+
 /**
  * Pause between two reads of a shard. It grows with the time that delivery takes, since larger batches cost less an
  * event.
@@ -41,6 +49,8 @@ const entriesPerRead = 64;
  */
 export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
   const history = createHistory(stream, createEventReader({ ...deps, log }));
+  // Each listener of a survey that cannot be read tries again by itself.
+  const warnUnreadable = createBoundedWarnings(log);
   const followedShards = new Map<number, FollowedShard>();
   let isStopped = false;
 
@@ -72,15 +82,11 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
     if (stored) updateStored(followed, stored);
     const last = entries.at(-1);
     if (!last) return pollMs.least;
-    const before = followed.position;
     // From here on a subscriber can only attach if it has read up to this position.
     followed.position = endOfEntry(last.id);
-    const batches = await collectEvents(followed, entries).catch((error: unknown) => {
-      followed.position = before;
-      throw error;
-    });
+    const batches = await Promise.all(subscribedEntries(followed, entries).map(readBatch));
     const startedAt = performance.now();
-    for (const [topic, events] of batches) await deliverEvents(topic, events);
+    for (const { topic, events } of batches) await deliverEvents(topic, events);
     followed.deliveredUpTo = endOfEntry(last.id);
     return entries.length === entriesPerRead
       ? 0
@@ -93,22 +99,40 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
     for (const topic of followed.topics.values()) notifyStored(topic, stored, isMore);
   };
 
-  const collectEvents = async (
-    followed: FollowedShard,
-    entries: readonly StreamEntry[],
-  ): Promise<Map<Topic, LiveEvent[]>> => {
-    const batches = new Map<Topic, LiveEvent[]>();
+  /** The entries of each survey that has subscribers. Those of surveys with stored-listeners are noted as not stored. */
+  const subscribedEntries = (followed: FollowedShard, entries: readonly StreamEntry[]): SurveyEntries[] => {
+    const bySurvey = new Map<string, SurveyEntries>();
     for (const entry of entries)
       for (const surveyId of entry.surveyIds) {
         const topic = followed.topics.get(surveyId);
         if (!topic) continue;
         if (topic.storedListeners.size > 0) topic.unstoredUpTo = followed.position;
         if (topic.subscribers.size === 0) continue;
-        const batch = batches.get(topic) ?? [];
-        batch.push(...(await history.eventsOf(surveyId, entry)));
-        batches.set(topic, batch);
+        const known = bySurvey.get(surveyId);
+        if (known) known.entries.push(entry);
+        else bySurvey.set(surveyId, { surveyId, topic, entries: [entry] });
       }
-    return batches;
+    return [...bySurvey.values()];
+  };
+
+  /**
+   * The events of one survey. If they cannot be read now, its subscribers read on by themselves from where they are,
+   * and the other surveys of the shard do not wait.
+   */
+  const readBatch = async ({
+    surveyId,
+    topic,
+    entries,
+  }: SurveyEntries): Promise<{ topic: Topic; events: LiveEvent[] }> => {
+    const events: LiveEvent[] = [];
+    try {
+      for (const entry of entries) events.push(...(await history.eventsOf(surveyId, entry)));
+      return { topic, events };
+    } catch (error) {
+      warnUnreadable({ err: error, surveyId }, 'the live feed could not read a survey; its listeners try again');
+      detachAll(surveyId);
+      return { topic, events: [] };
+    }
   };
 
   return {
@@ -122,8 +146,12 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
     deliveredUpTo: (surveyId: string): LivePosition | undefined =>
       followedShards.get(shards.of(surveyId).index)?.deliveredUpTo,
 
-    read: (surveyId: string, after: LivePosition, isOver: () => boolean): Promise<HistoryPage> =>
-      history.read(shards.of(surveyId), surveyId, after, isOver),
+    /** Undefined if it cannot be read now, which is logged. */
+    read: (surveyId: string, after: LivePosition, isOver: () => boolean): Promise<HistoryPage | undefined> =>
+      history.read(shards.of(surveyId), surveyId, after, isOver).catch((error: unknown) => {
+        warnUnreadable({ err: error, surveyId }, 'reading missed responses failed; it is retried');
+        return undefined;
+      }),
 
     /**
      * Attaches a subscriber behind `from`. False if the feed is past that position already: then it must read on first.
@@ -186,6 +214,15 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
     const topic = createTopic();
     followed.topics.set(surveyId, topic);
     return topic;
+  }
+
+  function detachAll(surveyId: string): void {
+    let detached: EventSubscriber[] = [];
+    leave(surveyId, ({ subscribers }) => {
+      detached = [...subscribers];
+      subscribers.clear();
+    });
+    for (const subscriber of detached) subscriber.readOn();
   }
 
   function leave(surveyId: string, remove: (topic: Topic) => void): void {

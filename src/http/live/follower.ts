@@ -4,7 +4,7 @@ import type { ClientStream } from './client-stream.ts';
 import type { LiveEvent } from './event-reader.ts';
 import type { Feed } from './feed.ts';
 import type { HistoryPage } from './history.ts';
-import { slices } from './topic.ts';
+import { type EventSubscriber, slices } from './topic.ts';
 
 export interface FollowerDeps {
   feed: Feed;
@@ -20,6 +20,8 @@ export interface FollowerDeps {
 const retryMs = 500;
 /** Between two reads of which the first brought nothing new. */
 const idlePauseMs = 25;
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
  * Sends one survey's responses to one client, from a position on: reads history from the stream, attaches to the live
@@ -38,7 +40,7 @@ export function createFollower(
 
   const isOver = (): boolean => isStopped || client.isOver;
 
-  const join = (): boolean => (isJoined = feed.attach(surveyId, deliver, position));
+  const join = (): boolean => (isJoined = feed.attach(surveyId, subscriber, position));
 
   const send = (events: readonly LiveEvent[]): void => {
     const last = events.at(-1);
@@ -80,13 +82,23 @@ export function createFollower(
 
   const resumeAfterLag = async (): Promise<void> => {
     await client.whenWritable();
-    feed.detach(surveyId, deliver);
+    feed.detach(surveyId, subscriber);
     isJoined = false;
     if (isOver()) return;
     lagged(surveyId, skipped);
     skipped = 0;
     await catchUp();
   };
+
+  const readOn = (): void => {
+    // A client that lags reads on as soon as it has room.
+    if (skipped > 0) return;
+    position = resumePosition();
+    isJoined = false;
+    void catchUp();
+  };
+
+  const subscriber: EventSubscriber = { deliver, readOn };
 
   /** Reads history until it can attach to the feed without a gap. */
   const catchUp = async (): Promise<void> => {
@@ -96,14 +108,18 @@ export function createFollower(
         const before = position;
         const page = await feed.read(surveyId, before, isOver);
         if (isOver()) return;
+        if (!page) {
+          await pause(retryMs);
+          continue;
+        }
         if (client.isCongested || !sendPage(page)) continue;
         position = page.end;
         // Attached in the same tick, so that the feed delivers everything that comes after the page.
         if (page.isLast && join()) return;
-        if (!isAfter(position, before)) await new Promise((resolve) => setTimeout(resolve, idlePauseMs));
+        if (!isAfter(position, before)) await pause(idlePauseMs);
       } catch (error) {
-        log.warn({ err: error, surveyId }, 'reading missed responses failed; it is retried');
-        await new Promise((resolve) => setTimeout(resolve, retryMs));
+        log.warn({ err: error, surveyId }, 'sending missed responses failed; it is retried');
+        await pause(retryMs);
       }
     }
   };
@@ -130,7 +146,7 @@ export function createFollower(
     resumePosition,
     stop(): void {
       isStopped = true;
-      feed.detach(surveyId, deliver);
+      feed.detach(surveyId, subscriber);
     },
   };
 }

@@ -1,8 +1,12 @@
 import { isAfter, type LivePosition } from '../../domain/live-cursor.ts';
 import type { LiveEvent } from './event-reader.ts';
 
-/** Gets events in order, about as many a call as fit one write to a socket. */
-export type EventSubscriber = (events: readonly LiveEvent[]) => void;
+export interface EventSubscriber {
+  /** Gets events in order, about as many a call as fit one write to a socket. */
+  deliver(events: readonly LiveEvent[]): void;
+  /** The feed has detached the subscriber, which is to read on by itself and may attach again. */
+  readOn(): void;
+}
 
 /** The subscribers of this process to one survey. */
 export interface Topic {
@@ -32,7 +36,7 @@ export async function deliverEvents(topic: Topic, events: readonly LiveEvent[]):
   let startedAt = performance.now();
   for (const slice of slices(events))
     for (const subscriber of [...topic.subscribers]) {
-      if (topic.subscribers.has(subscriber)) subscriber(slice);
+      if (topic.subscribers.has(subscriber)) subscriber.deliver(slice);
       if (performance.now() - startedAt < yieldAfterMs) continue;
       await new Promise((resolve) => setImmediate(resolve));
       startedAt = performance.now();

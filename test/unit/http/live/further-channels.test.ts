@@ -30,7 +30,7 @@ function connect() {
   const stored = [1000, 2000, 3000].map(responseAt);
   let deliveredUpTo: LivePosition | undefined;
   let newest = endOfEntry('3000-0');
-  let deliver: EventSubscriber | undefined;
+  let subscriber: EventSubscriber | undefined;
   const bare = bareLive(new Set(), () => undefined);
   const deps = {
     ...bare,
@@ -47,8 +47,8 @@ function connect() {
         isLast: true,
         gap: undefined,
       }),
-      attach: (_surveyId: string, subscriber: EventSubscriber) => {
-        deliver = subscriber;
+      attach: (_surveyId: string, attached: EventSubscriber) => {
+        subscriber = attached;
         return true;
       },
       detach: () => undefined,
@@ -75,7 +75,7 @@ function connect() {
     accept(event: LiveEvent) {
       newest = event.position;
       stored.push(event);
-      deliver?.([event]);
+      subscriber?.deliver([event]);
     },
     /** The feed has read so far, other surveys too. */
     goOnTo: (ms: number) => {
