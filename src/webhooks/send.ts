@@ -67,6 +67,7 @@ function createEndpointAgent(): EndpointAgent {
 export function createAgentPool(maxIdle = maxEndpoints) {
   const busy = new Map<string, { agent: EndpointAgent; requests: number }>();
   const idle = createLruCache<EndpointAgent>(maxIdle, (agent) => agent.destroy());
+  let isCut = false;
   const takeIdle = (endpointId: string): EndpointAgent => {
     const agent = idle.get(endpointId) ?? createEndpointAgent();
     idle.delete(endpointId);
@@ -88,8 +89,11 @@ export function createAgentPool(maxIdle = maxEndpoints) {
         },
       };
     },
+    /** Whether connections may have ended because they were cut here. */
+    isCut: (): boolean => isCut,
     /** Cuts all connections, also those in use. */
     destroyAll(): void {
+      isCut = true;
       for (const { agent } of busy.values()) agent.destroy();
       busy.clear();
       idle.clear();
@@ -99,7 +103,7 @@ export function createAgentPool(maxIdle = maxEndpoints) {
 
 export interface SenderOptions {
   guard: Pick<Guard, 'refusalOf' | 'lookup'>;
-  agents: Pick<ReturnType<typeof createAgentPool>, 'take'>;
+  agents: Pick<ReturnType<typeof createAgentPool>, 'take' | 'isCut'>;
   /** Bound of the whole exchange, from the look-up of the name to the end of the reply. */
   timeoutMs?: number;
   /** Further certificate authorities (PEM), for tests. */
@@ -165,8 +169,7 @@ export function createSender({ guard, agents, timeoutMs = requestTimeoutMs, ca }
       outgoing.on('error', (error: NodeJS.ErrnoException) => {
         if (error instanceof BlockedAddress) fail('blocked', error.message);
         // The server closed a keep-alive connection just before the request was sent: try on another one.
-        else if (outgoing.reusedSocket && !reply && (error.code === 'ECONNRESET' || error.code === 'EPIPE'))
-          finish('stale');
+        else if (!agents.isCut() && outgoing.reusedSocket && !reply && isReset(error)) finish('stale');
         else fail('connection', errorTextOf(error));
       });
       // The only event where the server switches protocols. The end of a reply may arrive after it.
@@ -225,6 +228,8 @@ const errorTexts: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'the host cannot be reached',
   ENETUNREACH: 'the network cannot be reached',
 };
+
+const isReset = ({ code }: NodeJS.ErrnoException): boolean => code === 'ECONNRESET' || code === 'EPIPE';
 
 /** By the code only: messages of the library may contain internal addresses. */
 function errorTextOf(error: NodeJS.ErrnoException): string {

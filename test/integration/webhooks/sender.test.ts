@@ -48,4 +48,25 @@ describe('sending on a thread of its own', () => {
     accepted.destroy();
     assert.deepEqual([sent.kind, sent.kind === 'failed' && sent.cause], ['failed', 'connection']);
   });
+
+  it('cuts an attempt on a kept connection too, and does not send it again', async () => {
+    const receiver = await listener();
+    const { send, cutConnections } = startSender({ isPrivateAllowed: true });
+    const request = requestTo(receiver.url);
+    assert.equal((await send(request)).kind, 'replied');
+    const hangs = new Promise<void>((resolve) => {
+      receiver.answer = () => {
+        resolve();
+        return undefined;
+      };
+    });
+    const sending = send(request);
+    await hangs;
+    cutConnections();
+    const sent = await sending;
+    assert.deepEqual(
+      [sent.kind === 'failed' && sent.cause, receiver.received.length, receiver.sockets.most],
+      ['connection', 2, 1],
+    );
+  });
 });
