@@ -30,6 +30,8 @@ export type Send = (request: WebhookRequest) => Promise<SendResult>;
 interface EndpointAgent {
   http: http.Agent;
   https: https.Agent;
+  /** Closes the connections that no request uses. */
+  destroyFree(): void;
   destroy(): void;
 }
 
@@ -53,6 +55,10 @@ function createEndpointAgent(): EndpointAgent {
   const agents = { http: new http.Agent(options), https: new https.Agent(options) };
   return {
     ...agents,
+    destroyFree() {
+      for (const { freeSockets } of [agents.http, agents.https])
+        for (const socket of Object.values(freeSockets).flat()) socket?.destroy();
+    },
     destroy() {
       agents.http.destroy();
       agents.https.destroy();
@@ -115,8 +121,9 @@ export interface SenderOptions {
  * followed, compressed replies are not unpacked, time and the size of the reply are bounded.
  */
 export function createSender({ guard, agents, timeoutMs = requestTimeoutMs, ca }: SenderOptions): Send {
-  const once = (request: WebhookRequest, untilMs: number, startedAt: number) =>
-    new Promise<SendResult | 'stale'>((resolve) => {
+  /** `ifStale` gives the result where a kept connection is reset before its reply. */
+  const once = (request: WebhookRequest, startedAt: number, ifStale?: () => Promise<SendResult>) =>
+    new Promise<SendResult>((resolve) => {
       const url = new URL(request.url);
       const isTls = url.protocol === 'https:';
       const begin = isTls ? https.request : http.request;
@@ -136,7 +143,7 @@ export function createSender({ guard, agents, timeoutMs = requestTimeoutMs, ca }
         },
       });
       let reply: { incoming: IncomingMessage; chunks: Buffer[]; bytes: number } | undefined;
-      const finish = (sent: SendResult | 'stale') => {
+      const finish = (sent: SendResult | Promise<SendResult>) => {
         clearTimeout(timer);
         resolve(sent);
       };
@@ -155,7 +162,7 @@ export function createSender({ guard, agents, timeoutMs = requestTimeoutMs, ca }
           fail('timeout', `no complete reply within ${timeoutMs / 1000} s`);
           outgoing.destroy();
         },
-        Math.max(0, untilMs - performance.now()),
+        Math.max(0, startedAt + timeoutMs - performance.now()),
       );
       const succeed = () =>
         reply &&
@@ -168,9 +175,10 @@ export function createSender({ guard, agents, timeoutMs = requestTimeoutMs, ca }
         });
       outgoing.on('error', (error: NodeJS.ErrnoException) => {
         if (error instanceof BlockedAddress) fail('blocked', error.message);
-        // The server closed a keep-alive connection just before the request was sent: try on another one.
-        else if (!agents.isCut() && outgoing.reusedSocket && !reply && isReset(error)) finish('stale');
-        else fail('connection', errorTextOf(error));
+        else if (ifStale && !agents.isCut() && outgoing.reusedSocket && !reply && isReset(error)) {
+          agent.destroyFree();
+          finish(ifStale());
+        } else fail('connection', errorTextOf(error));
       });
       // The only event where the server switches protocols. The end of a reply may arrive after it.
       outgoing.on('close', () => {
@@ -206,10 +214,9 @@ export function createSender({ guard, agents, timeoutMs = requestTimeoutMs, ca }
         response: null,
         latencyMs: 0,
       };
-    for (;;) {
-      const sent = await once(request, startedAt + timeoutMs, startedAt);
-      if (sent !== 'stale') return sent;
-    }
+    // The server may have closed the kept connection just before the request was sent, or it got the request and died of
+    // it: it is sent again once, on a new connection.
+    return once(request, startedAt, () => once(request, startedAt));
   };
 }
 

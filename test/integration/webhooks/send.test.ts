@@ -252,6 +252,27 @@ describe('sending to webhook endpoints', () => {
     assert.equal(closing.connections(), 2);
   });
 
+  it('sends again once at most, however many kept connections are open', async () => {
+    const receiver = await listener();
+    const endpointId = newId();
+    const waiting: (() => void)[] = [];
+    receiver.answer = (_received, reply) => {
+      waiting.push(() => reply.end());
+      if (waiting.length === 5) for (const answer of waiting) answer();
+      return undefined;
+    };
+    const { agent, release } = agents.take(endpointId);
+    await Promise.all(Array.from({ length: 5 }, () => post(receiver.url, open, endpointId)));
+    await eventually(() => assert.equal(Object.values(agent.http.freeSockets).flat().length, 5));
+    receiver.answer = (_received, _reply, request) => {
+      request.socket.resetAndDestroy();
+      return undefined;
+    };
+    assert.deepEqual(failureOf(await post(receiver.url, open, endpointId)), ['connection', null]);
+    assert.equal(receiver.received.length, 7);
+    release();
+  });
+
   it('cuts no request under way, however many other endpoints get one meanwhile, and then keeps no more connections', async () => {
     const pool = createAgentPool(2);
     closers.push(async () => pool.destroyAll());
