@@ -100,7 +100,8 @@ export function createWorkers({ url, connection, log }: WorkersOptions): Workers
       worker.on('error', logError(name));
       worker.on('failed', (job, error) => {
         log.warn({ err: error, queue: name, jobId: job?.id }, 'a job failed');
-        if (job && job.attemptsMade >= attempts)
+        // Deaths of its process are no attempts, and a job that met too many of them is not tried again either.
+        if (job && (job.finishedOn !== undefined || job.attemptsMade >= attempts))
           exhausted(job.data, error).catch((failure: unknown) =>
             log.warn({ err: failure, queue: name, jobId: job.id }, 'a job that failed for good could not be recorded'),
           );

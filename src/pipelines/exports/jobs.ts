@@ -93,9 +93,14 @@ export function createExportJobs(deps: ExportJobsDeps) {
       return { kind: 'cancelled' };
     });
 
-  const runJob = async (exportId: string): Promise<void> => {
+  const findOpen = async (exportId: string) => {
     const record = await exports.find(exportId);
-    if (!record || (record.status !== 'PENDING' && record.status !== 'PROCESSING')) return;
+    return record?.status === 'PENDING' || record?.status === 'PROCESSING' ? record : undefined;
+  };
+
+  const runJob = async (exportId: string): Promise<void> => {
+    const record = await findOpen(exportId);
+    if (!record) return;
     const { surveyId } = record;
     const publishRunning = (progress: number) =>
       publishProgress({ surveyId, kind: 'export', id: exportId, status: 'PROCESSING', progress });
@@ -123,9 +128,10 @@ export function createExportJobs(deps: ExportJobsDeps) {
   const giveUp = async (exportId: string, error: unknown): Promise<void> => {
     // Stopping kills the process that writes the file: that attempt says nothing about the export.
     if (stopping.signal.aborted) return;
+    const record = await findOpen(exportId);
+    if (!record) return;
     if (!isStoreAway(error)) return fail(exportId, attemptsExhausted);
-    const record = await exports.find(exportId);
-    if (record && now() - record.createdAt.getTime() > outagePatienceMs) await fail(exportId, storesAway);
+    if (now() - record.createdAt.getTime() > outagePatienceMs) await fail(exportId, storesAway);
   };
 
   const enqueue = async (exportId: string): Promise<void> => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { unavailable } from '../../../src/errors.ts';
+import { PermanentFailure, unavailable } from '../../../src/errors.ts';
 import { createLog } from '../../../src/log.ts';
 import { createWorkers, type Workers } from '../../../src/pipelines/workers.ts';
 import { newId } from '../../../src/platform/ids.ts';
@@ -31,5 +31,19 @@ describe('a consumer of a job queue', () => {
     const aiJobId = newId();
     await workers.add('ai', { aiJobId });
     await eventually(() => assert.deepEqual(given, [[aiJobId, away]]));
+  });
+
+  it('is given the error of a job that is not tried again, at its first attempt', async () => {
+    const given: unknown[] = [];
+    workers.consume(
+      'exports',
+      async () => {
+        throw new PermanentFailure('no file can be made of this');
+      },
+      async ({ exportId }, error) => void given.push([exportId, (error as Error).message]),
+    );
+    const exportId = newId();
+    await workers.add('exports', { exportId });
+    await eventually(() => assert.deepEqual(given, [[exportId, 'no file can be made of this']]));
   });
 });
