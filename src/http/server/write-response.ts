@@ -98,12 +98,16 @@ async function writeWhole(
   if (mustClose && isHead) reply.sendHeadAndClose(status, headers, Buffer.byteLength(body));
   else if (mustClose) reply.sendAndClose(status, headers, body);
   else if (isHead) reply.sendHead(status, headers, Buffer.byteLength(body));
-  else if (body.length <= maxBufferedBytes) reply.send(status, headers, body);
+  else if (fitsBuffer(body)) reply.send(status, headers, body);
   else {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     await reply.stream(status, headers, [bytes], bytes.length);
   }
 }
+
+/** A character of a text takes three bytes at most, two of its units four. */
+const fitsBuffer = (body: string | Uint8Array): boolean =>
+  body.length * 3 <= maxBufferedBytes || Buffer.byteLength(body) <= maxBufferedBytes;
 
 async function writeProblem(
   reply: ReplyChannel,
