@@ -1,5 +1,5 @@
 import type { Survey } from '../../domain/survey.ts';
-import { Problem } from '../../errors.ts';
+import { Problem, unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { createPauses } from '../../platform/slices.ts';
 import type { AiJobStatus } from '../../stores/postgres/ai/jobs.ts';
@@ -167,6 +167,7 @@ export function createHub({ authentication, access, now, maxStreamsPerUser, quot
     }
   };
 
+  let isStopped = false;
   let isChecking = false;
   const timer = setInterval(() => {
     if (isChecking) return;
@@ -178,10 +179,12 @@ export function createHub({ authentication, access, now, maxStreamsPerUser, quot
   return {
     statusMessage,
     /**
-     * Throws RATE_LIMITED for a user who has as many live streams as allowed. Else one is to be added in this turn of
-     * the event loop; it counts at once, so that many together do not all find room.
+     * Throws RATE_LIMITED for a user who has as many live streams as allowed, and SERVICE_UNAVAILABLE once the service
+     * stops. Else one is to be added in this turn of the event loop; it counts at once, so that many together do not
+     * all find room.
      */
     admit(userId: string): void {
+      if (isStopped) throw unavailable('The service is stopping', 1);
       if ((open.get(userId) ?? 0) + (admitted.get(userId) ?? 0) >= maxStreamsPerUser)
         throw new Problem('RATE_LIMITED', `A user can have ${maxStreamsPerUser} live streams at most`, {
           retryAfterSeconds: 10,
@@ -223,7 +226,10 @@ export function createHub({ authentication, access, now, maxStreamsPerUser, quot
       for (const { session } of subscribersOf(surveyId))
         if (session.hasChannel(surveyId, 'jobs')) session.sendJob(message, isUnderWay[job.status] ?? false);
     },
-    stop: (): void => clearInterval(timer),
+    stop(): void {
+      isStopped = true;
+      clearInterval(timer);
+    },
   };
 }
 
