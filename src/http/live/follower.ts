@@ -34,6 +34,8 @@ export function createFollower(
   from: LivePosition,
 ) {
   let position = from;
+  /** Up to when the client was told that responses may be missing (Unix milliseconds). */
+  let toldUpToMs = Number.NEGATIVE_INFINITY;
   let skipped = 0;
   let isStopped = false;
   let isJoined = false;
@@ -72,7 +74,10 @@ export function createFollower(
    * stalled clients.
    */
   const sendPage = ({ events, gap }: HistoryPage): boolean => {
-    if (gap) missed(surveyId, gap);
+    if (gap && gap.toMs > toldUpToMs) {
+      missed(surveyId, gap);
+      toldUpToMs = gap.toMs;
+    }
     for (const slice of slices(events)) {
       if (client.isCongested) return false;
       send(slice);

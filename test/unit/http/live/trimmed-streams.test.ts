@@ -102,6 +102,54 @@ describe('a client that cannot attach to the feed', () => {
   });
 });
 
+describe('a client that has no room for a response behind what it is told', () => {
+  it('is told once what it may miss, and again only of what was trimmed since', async () => {
+    const missed: unknown[] = [];
+    const toMs = [9000, 9500];
+    let reads = 0;
+    const feed = {
+      attach: () => true,
+      detach: () => undefined,
+      deliveredUpTo: () => undefined,
+      read: async () => {
+        reads += 1;
+        return {
+          events: [{ bytes: Buffer.alloc(1), position: endOfEntry('9600-0') }],
+          end: endOfEntry('9600-0'),
+          isLast: true,
+          gap: { fromMs: 1000, toMs: toMs[reads - 1] ?? 9500 },
+        };
+      },
+    } as unknown as Feed;
+    const client = {
+      isOver: false,
+      isCongested: false,
+      // Each page finds room for a message, which takes it.
+      whenWritable: async () => void (client.isCongested = false),
+      write: () => undefined,
+    };
+    const follower = createFollower(
+      {
+        feed,
+        client: client as unknown as ClientStream,
+        log,
+        lagged: () => undefined,
+        sent: () => undefined,
+        missed: (_surveyId, gap) => {
+          missed.push(gap.toMs);
+          client.isCongested = reads < 20;
+        },
+      },
+      surveyId,
+      endOfEntry('1000-0'),
+    );
+    follower.start(false);
+    await eventually(() => assert.deepEqual(follower.deliveredPosition(), endOfEntry('9600-0')));
+    assert.deepEqual(missed, [9000, 9500]);
+    follower.stop();
+  });
+});
+
 describe('a client that catches up on a shard that other surveys fill', () => {
   it('reads no further once its subscription has ended', async () => {
     let reads = 0;
