@@ -17,7 +17,8 @@ export const webhookSettings = {
     .default(20)
     .meta(
       documented({
-        description: 'Connections of each jobs process to one host, over all webhooks, and so requests to it at once.',
+        description:
+          'Connections of each jobs process to one host name, over all webhooks, and so requests to it at once.',
       }),
     ),
   WEBHOOK_HOST_REQUESTS_PER_SECOND: integer(1, 100_000)

@@ -21,9 +21,10 @@ export interface RequestLimits {
 const maxHosts = 10_000;
 
 /**
- * Bounds the requests of this process: those to one host over all endpoints, so that many endpoints of one host, or of
- * one victim, get no more than it may be sent; then those to all hosts. Endpoints of one host have their turns, and so
- * have hosts. An endpoint has a further connection only while it holds fewer than are free at its host beside a quarter.
+ * Bounds the requests of this process: those to one host over all endpoints, so that many endpoints of one host get no
+ * more than it may be sent, with or without the dot at the end of its name; then those to all hosts. Endpoints of one
+ * host have their turns, and so have hosts. An endpoint has a further connection only while it holds fewer than are free
+ * at its host beside a quarter.
  */
 export function createRequestLimiter({ host, pace, timeoutMs = requestTimeoutMs }: RequestLimits) {
   const { connections, requestsPerSecond } = host;
@@ -39,7 +40,7 @@ export function createRequestLimiter({ host, pace, timeoutMs = requestTimeoutMs 
       { host, endpointId }: { host: string; endpointId: string },
       isOver: () => boolean,
     ): Promise<(() => void) | undefined> {
-      const queue = hosts.getOrCreate(host, () =>
+      const queue = hosts.getOrCreate(host.replace(/\.$/, ''), () =>
         createRequestQueue({ atOnce: connections, timeoutMs, perSecond: () => requestsPerSecond }),
       );
       const releaseHost = await queue.acquire(endpointId, isOver);

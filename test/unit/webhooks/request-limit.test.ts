@@ -46,6 +46,15 @@ describe('the limit of a host', () => {
     assert.ok(await isOpen(third));
   });
 
+  it('counts a name with the dot of its root as the same host', async () => {
+    const limiter = limitHosts({ connections: 1, requestsPerSecond: 100_000 });
+    const release = await limiter.acquire(to('a.example'), never);
+    const other = limiter.acquire(to('a.example.'), never);
+    assert.equal(await isOpen(other), false);
+    release?.();
+    assert.equal(await isOpen(other), true);
+  });
+
   it('spreads requests to one host over time, whatever endpoint they are of', async () => {
     const limiter = limitHosts({ connections: 1000, requestsPerSecond: 100 });
     const startedAt = performance.now();
