@@ -46,7 +46,10 @@ export function liveDescription(): string {
           'status',
           '`status` at the start and whenever it, or the wording (`version`), changes; `reason` is set if it is CLOSED. Of surveys with active quotas by cell, `quotas` has `id`, `count` and `limit` of each; changed counts are sent at most once a second',
         ],
-        ['jobs', '`job` with the progress (0–1) of exports and AI work of the survey'],
+        [
+          'jobs',
+          '`job` with the progress (0–1) of exports and AI work of the survey, as it changes. What ended before the subscription, or while the connection was away, is not told: ask `GET /exports/{id}` or `GET /ai/jobs/{jobId}` after each `subscribed`',
+        ],
       ],
     ),
     '### Resuming',
