@@ -40,7 +40,7 @@ const markOf = (surveyId: string, responseId: string): string =>
     ? responseId
     : idFromDigest(createHash('sha256').update(`erased ${surveyId} ${responseId}`).digest());
 
-/** Annotations across analyses; see AiStore for those of a job. */
+/** Annotations across analyses; see `createJobAnnotations` for those of a job. */
 export function createAiAnnotationRows(sql: Sql) {
   const { shownThemes } = createAiThemes(sql);
   /** The survey's responses among these that were erased recently. */

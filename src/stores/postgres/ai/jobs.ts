@@ -2,11 +2,12 @@ import { Problem, type ProblemCode } from '../../../errors.ts';
 import { createBoundedConcurrency } from '../bounded-concurrency.ts';
 import { type Sql, withLongTimeout, withPostgres } from '../client.ts';
 import type { OwnedDataTransfer } from '../users.ts';
-import { createAiAnnotationRows } from './annotations.ts';
+import { type ClaimedJob, isClaimed } from './claims.ts';
+import { createJobAnnotations } from './job-annotations.ts';
 import { createAiNotes } from './notes.ts';
 import { createAiResults } from './results.ts';
 import { createAiThemes } from './themes.ts';
-import { type AnalysisTopic, lockedExistingSurvey } from './topics.ts';
+import type { AnalysisTopic } from './topics.ts';
 
 export const aiJobStatuses = ['PENDING', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED'] as const;
 export type AiJobStatus = (typeof aiJobStatuses)[number];
@@ -44,26 +45,10 @@ export interface QueuedAiJob {
 
 export type StaleAiJob = QueuedAiJob & Pick<AiJob, 'request' | 'claim'>;
 
-/** A claimed job. Updates with this claim take effect until another process claims the job. */
-export type ClaimedJob = Pick<AiJob, 'id' | 'claim'>;
-
 /** A job over a survey's answers. */
 export type SurveyJob = AiJob & { surveyId: string };
 
 export const isOfSurvey = (job: AiJob): job is SurveyJob => job.surveyId !== null;
-
-/** The annotation that a model gave to one answer. */
-export interface AiAnnotation {
-  responseId: string;
-  questionId: string;
-  digest: Buffer;
-  /**
-   * A sentiment or themes as JSON, `{ unjudged: true }` if the provider refused, `{}` if the answer is part of a note.
-   */
-  content: unknown;
-  /** The note that includes the answer. */
-  noteId?: string | undefined;
-}
 
 /** Maximum open jobs of a user, because providers limit the calls of all users together. */
 export const maxOpenAiJobs = 20;
@@ -73,8 +58,6 @@ const retentionDays = 30;
 export function createAiStore(sql: Sql) {
   const columns = sql`id, owner_id AS "ownerId", survey_id AS "surveyId", topic, request, status, progress, error,
     claim, takeovers`;
-  const isClaimedBy = ({ id, claim }: ClaimedJob) =>
-    sql`id = ${id} AND claim IS NOT DISTINCT FROM ${claim} AND status = 'RUNNING'`;
   /** How many open jobs of the same user are before the one of the row; a row that is added is the last one. */
   const openBefore = ({ isAdded }: { isAdded: boolean }) => sql`(
     SELECT count(*) FROM ai_jobs other
@@ -82,8 +65,8 @@ export function createAiStore(sql: Sql) {
       AND other.id ${isAdded ? sql`<>` : sql`<`} ai_jobs.id
   ) AS "openBefore"`;
   const staleBefore = () => new Date(Date.now() - staleMs);
-  const rows = createAiAnnotationRows(sql);
   return {
+    ...createJobAnnotations(sql),
     ...createAiThemes(sql),
     ...createAiNotes(sql),
     ...createAiResults((work) => withLongTimeout(sql, work)),
@@ -153,19 +136,19 @@ export function createAiStore(sql: Sql) {
       (
         await sql`UPDATE ai_jobs SET updated_at = now(), progress = greatest(progress, ${progress}),
             takeovers = CASE WHEN progress < ${progress} THEN 0 ELSE takeovers END
-          WHERE ${isClaimedBy(job)}`
+          WHERE ${isClaimed(sql, job)}`
       ).count > 0,
 
     /** Notes that it waits for its provider's limits, for this long from now. */
     markWaiting: async (job: ClaimedJob, ms: number): Promise<void> =>
       void (await sql`UPDATE ai_jobs SET waits_until = now() + ${`${Math.ceil(ms)} milliseconds`}::interval
-        WHERE ${isClaimedBy(job)}`),
+        WHERE ${isClaimed(sql, job)}`),
 
     /** `result`: the result over all answers, if there is more than annotations. */
     complete: async (job: ClaimedJob, result: unknown): Promise<void> =>
       void (await sql`UPDATE ai_jobs
         SET status = 'COMPLETED', progress = 1, result = ${result === null ? null : sql.json(result as never)},
-        updated_at = now() WHERE ${isClaimedBy(job)}`),
+        updated_at = now() WHERE ${isClaimed(sql, job)}`),
 
     /** The result given to `complete`. */
     resultOf: (id: string): Promise<unknown> =>
@@ -202,11 +185,11 @@ export function createAiStore(sql: Sql) {
 
     fail: async (job: ClaimedJob, error: AiJob['error']): Promise<void> =>
       void (await sql`UPDATE ai_jobs SET status = 'FAILED', error = ${sql.json(error)}, updated_at = now()
-        WHERE ${isClaimedBy(job)}`),
+        WHERE ${isClaimed(sql, job)}`),
 
     /** Releases a job that this process cannot finish. */
     release: async (job: ClaimedJob): Promise<void> =>
-      void (await sql`UPDATE ai_jobs SET status = 'PENDING', updated_at = now() WHERE ${isClaimedBy(job)}`),
+      void (await sql`UPDATE ai_jobs SET status = 'PENDING', updated_at = now() WHERE ${isClaimed(sql, job)}`),
 
     cancel: (id: string): Promise<void> =>
       withPostgres(
@@ -237,78 +220,6 @@ export function createAiStore(sql: Sql) {
           AND NOT EXISTS (SELECT FROM ai_jobs newer WHERE newer.survey_id = job.survey_id AND newer.topic = job.topic
             AND newer.status = 'COMPLETED' AND newer.id > job.id))`
       ).count,
-
-    /**
-     * Digests of the analysed answers of these responses, by `responseId questionId`. For summaries, an answer counts
-     * as analysed only if it is part of a note.
-     */
-    digests: async (
-      { surveyId, topic }: AnalysisTopic,
-      responseIds: readonly string[],
-    ): Promise<Map<string, Buffer>> => {
-      const rows = await sql<{ key: string; digest: Buffer }[]>`
-        SELECT response_id || ' ' || question_id AS key, digest FROM ai_findings
-        WHERE survey_id = ${surveyId} AND topic = ${topic} AND response_id = ANY(${responseIds}::uuid[])
-          AND (jsonb_exists_any(finding, ARRAY['sentiment', 'unjudged'])
-          OR EXISTS (SELECT FROM ai_notes WHERE ai_notes.id = note_id))`;
-      return new Map(rows.map(({ key, digest }) => [key, digest]));
-    },
-
-    /**
-     * Saves annotations in one statement; may be repeated. Of several for one answer the last is saved. For a deleted
-     * survey it saves nothing and deletes the notes that these annotations name, because nothing would erase them later.
-     */
-    saveAnnotations: async (
-      { surveyId, topic }: AnalysisTopic,
-      jobId: string,
-      annotations: readonly AiAnnotation[],
-    ): Promise<void> => {
-      if (annotations.length === 0) return;
-      const byAnswer = new Map(annotations.map((each) => [`${each.responseId} ${each.questionId}`, each]));
-      const each = <T>(read: (annotation: AiAnnotation) => T): T[] => [...byAnswer.values()].map(read);
-      const { count } = await sql`
-        INSERT INTO ai_findings (survey_id, topic, response_id, question_id, digest, finding, note_id, seen_by)
-        SELECT living.id, ${topic}, found.response_id, found.question_id, decode(found.digest, 'hex'),
-          found.finding::jsonb, found.note_id, ${jobId}::uuid
-        FROM (${lockedExistingSurvey(sql, surveyId)}) living CROSS JOIN unnest(
-          ${each(({ responseId }) => responseId)}::uuid[], ${each(({ questionId }) => questionId)}::uuid[],
-            ${each(({ digest }) => digest.toString('hex'))}::text[],
-          ${each(({ content }) => JSON.stringify(content))}::text[],
-            ${each(({ noteId = null }) => noteId)}::uuid[]) found(response_id, question_id, digest, finding, note_id)
-        ON CONFLICT (survey_id, topic, response_id, question_id) DO UPDATE
-          SET digest = excluded.digest, finding = excluded.finding, note_id = excluded.note_id,
-          seen_by = excluded.seen_by`;
-      if (count === 0)
-        await sql`DELETE FROM ai_notes WHERE id = ANY(${annotations.flatMap(({ noteId }) => noteId ?? [])}::uuid[])`;
-    },
-
-    findErased: rows.findErased,
-
-    /** Deletes annotations of responses that were erased meanwhile; call it after `saveAnnotations`. */
-    dropErased: async ({ surveyId }: AnalysisTopic, responseIds: readonly string[]): Promise<void> => {
-      const erased = await rows.findErased(surveyId, responseIds);
-      if (erased.length > 0) await rows.removeOfResponses(surveyId, erased);
-    },
-
-    /** Marks these answers as seen by a job. */
-    markSeen: async ({ surveyId, topic }: AnalysisTopic, jobId: string, keys: readonly string[]): Promise<void> => {
-      if (keys.length === 0) return;
-      const [responses, questions] = [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(37))];
-      await sql`
-        UPDATE ai_findings SET seen_by = ${jobId}
-        FROM unnest(${responses}::uuid[], ${questions}::uuid[]) met(response_id, question_id)
-        WHERE survey_id = ${surveyId} AND topic = ${topic} AND ai_findings.response_id = met.response_id
-          AND ai_findings.question_id = met.question_id`;
-    },
-
-    /** Deletes annotations of answers that the job has not seen, because they no longer exist; returns how many. */
-    dropUnseen: ({ surveyId, topic }: AnalysisTopic, jobId: string): Promise<number> =>
-      withLongTimeout(
-        sql,
-        async (tx) =>
-          (await tx`DELETE FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} AND seen_by <> ${jobId}`)
-            .count,
-      ),
   };
 }
 
