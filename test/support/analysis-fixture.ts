@@ -112,9 +112,9 @@ export async function openAnalysisFixture() {
       timeoutMs,
       fetch: createBoundedFetch({ maxReplyBytes: 1024 ** 2, timeoutMs }),
     });
-    const run = async (): Promise<StoredSummary | null> => {
+    const run = async ({ jobId = newId() } = {}): Promise<StoredSummary | null> => {
       const job: SurveyJob = {
-        id: newId(),
+        id: jobId,
         ownerId,
         surveyId: survey.id,
         topic: `${type}/test`,
@@ -142,12 +142,20 @@ export async function openAnalysisFixture() {
         log: createLog('error'),
       };
       const { signal } = new AbortController();
-      const conclusion = await analyseAnswers(deps, { job, type, survey: withQuestions, provider, signal }).catch(
-        async (error: unknown) => {
-          await real.fail(job, { code: 'INTERNAL_ERROR', message: 'failed' });
-          throw error;
-        },
-      );
+      const confirmClaim = async (): Promise<void> => {
+        if (!(await real.heartbeat(job, null))) throw new Error('The job was cancelled');
+      };
+      const conclusion = await analyseAnswers(deps, {
+        job,
+        type,
+        survey: withQuestions,
+        provider,
+        signal,
+        confirmClaim,
+      }).catch(async (error: unknown) => {
+        await real.fail(job, { code: 'INTERNAL_ERROR', message: 'failed' });
+        throw error;
+      });
       assert.deepEqual(getEventListeners(signal, 'abort'), [], 'no listener is left on the signal of the job');
       await real.complete(job, conclusion);
       return conclusion;

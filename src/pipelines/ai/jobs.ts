@@ -184,7 +184,7 @@ function failureOf(error: unknown, { id: aiJobId }: AiJob, log: Log): Problem {
 function performJob(deps: JobDeps, job: AiJob, end: JobEnd): Promise<unknown> {
   if (!isOfSurvey(job)) return runGeneration(deps, job, end);
   const work = surveyJobKindOf(job);
-  return work ? runSurveyJob(deps, { job, work }, end) : runAnalysis(deps, job, end.signal);
+  return work ? runSurveyJob(deps, { job, work }, end) : runAnalysis(deps, job, end);
 }
 
 /** Runs a job on a survey other than an analysis; returns its result. */
@@ -205,7 +205,8 @@ async function runSurveyJob(
   });
 }
 
-async function runAnalysis(deps: JobDeps, job: SurveyJob, signal: AbortSignal): Promise<unknown> {
+async function runAnalysis(deps: JobDeps, job: SurveyJob, end: JobEnd): Promise<unknown> {
+  const { signal } = end;
   const { survey, provider } = await loadSurveyAndProvider(deps, job);
   const type = analysisTypeOf(job.request);
   assertTopicHolds(job, { type, provider, isAnonymous: deps.isAnonymising });
@@ -215,7 +216,7 @@ async function runAnalysis(deps: JobDeps, job: SurveyJob, signal: AbortSignal): 
   });
   const conclusion = await analyseAnswers(
     { ...deps, store: withProgressEvents(deps, job) },
-    { job, type, survey, provider, signal },
+    { job, type, survey, provider, ...end },
   );
   // The new edition is read once the job is complete.
   return conclusion ?? { edition: await retryOnOutage(() => deps.annotations.publish(job, signal)) };

@@ -12,6 +12,7 @@ import type { Log } from '../../../log.ts';
 import { forEachConcurrently } from '../../../platform/for-each-concurrently.ts';
 import type { AiStore, SurveyJob } from '../../../stores/postgres/ai/jobs.ts';
 import { retryOnOutage } from '../../../stores/postgres/errors.ts';
+import type { JobEnd } from '../job-end.ts';
 import { askWithBisection } from './ask-with-bisection.ts';
 import { type AnswerBatch, type NewAnswersDeps, type NewAnswersOptions, newAnswerBatches } from './new-answers.ts';
 import { type PrepareAnswersDeps, prepareAnswers } from './prepare-answers.ts';
@@ -34,12 +35,11 @@ export interface AnalyseDeps extends Omit<NewAnswersDeps, 'store'> {
   log: Pick<Log, 'debug' | 'warn' | 'error'>;
 }
 
-export interface Analysis {
+export interface Analysis extends JobEnd {
   job: SurveyJob;
   type: AnalysisType;
   survey: SurveyWithQuestions;
   provider: Provider;
-  signal: AbortSignal;
 }
 
 /** A batch that can be sent: `sent` holds its answers in order, anonymised. */
@@ -67,7 +67,7 @@ const withNote = z.array(z.object({ note: z.string() }));
  */
 export async function analyseAnswers(deps: AnalyseDeps, analysis: Analysis): Promise<StoredSummary | null> {
   const { store, batchesAtOnce, batchDelayMs } = deps;
-  const { job, type, survey, signal } = analysis;
+  const { job, type, survey, signal, confirmClaim } = analysis;
   const known = type === 'themes' ? await retryOnOutage(() => loadKnownThemes(store, job)) : undefined;
   await storeRecoveredReplies(deps, analysis, known);
   const advance = createProgressReporter(deps, job);
@@ -79,7 +79,8 @@ export async function analyseAnswers(deps: AnalyseDeps, analysis: Analysis): Pro
       await advance(batch.share);
     },
   );
-  await retryOnOutage(() => store.dropUnseen(job, job.id));
+  await confirmClaim();
+  await retryOnOutage(() => store.dropUnseen(job));
   if (type === 'themes') await mergeThemes(deps, analysis);
   return type === 'summary' ? summariseNotes(deps, analysis) : null;
 }
@@ -146,7 +147,7 @@ async function storeRecoveredReplies(
     if (answers.length > 0) {
       const part = partOf(type, answers, { id: reply.id, annotations: withoutErased(reply.value) });
       // The id of the reply stands for the earlier job, so that answers which have changed since do not count as seen.
-      await storeParts(deps, { ...job, id: reply.id }, { parts: [part], known });
+      await storeParts(deps, job, { parts: [part], known, seenMark: reply.id });
     }
     await retryOnOutage(() => unsavedReplies.remove(job, [reply.id]));
     await retryOnOutage(() => store.dropErased(job, responseIds));
@@ -157,7 +158,7 @@ async function storeRecoveredReplies(
 async function storeParts(
   { store }: AnalyseDeps,
   job: SurveyJob,
-  { parts, known }: { parts: readonly JudgedPart[]; known: KnownThemes | undefined },
+  { parts, known, seenMark }: { parts: readonly JudgedPart[]; known: KnownThemes | undefined; seenMark?: string },
 ): Promise<void> {
   if (known) {
     const annotations = withThemes.parse(parts.flatMap((part) => part.annotations ?? []));
@@ -175,7 +176,7 @@ async function storeParts(
   );
   await retryOnOutage(async () => {
     for (const { note } of parts) if (note) await store.saveNote(job, note);
-    await store.saveAnnotations(job, job.id, rows);
+    await store.saveAnnotations(job, rows, seenMark);
   });
 }
 

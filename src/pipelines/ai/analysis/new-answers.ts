@@ -147,6 +147,6 @@ async function withoutKnown(
   const digests = await retryOnOutage(() => store.digests(job, responseIds));
   const keyOf = ({ responseId, questionId }: OpenAnswer): string => `${responseId} ${questionId}`;
   const isKnown = (answer: OpenAnswer): boolean => digests.get(keyOf(answer))?.equals(answer.digest) ?? false;
-  await retryOnOutage(() => store.markSeen(job, job.id, answers.filter(isKnown).map(keyOf)));
+  await retryOnOutage(() => store.markSeen(job, answers.filter(isKnown).map(keyOf)));
   return answers.filter((answer) => !isKnown(answer));
 }

@@ -5,6 +5,7 @@ import type { SurveyWithQuestions } from '../../../domain/survey.ts';
 import { jsonDigest } from '../../../platform/json-digest.ts';
 import type { AiStore, SurveyJob } from '../../../stores/postgres/ai/jobs.ts';
 import { retryOnOutage } from '../../../stores/postgres/errors.ts';
+import type { JobEnd } from '../job-end.ts';
 
 export interface SummariseNotesDeps {
   store: Pick<
@@ -30,7 +31,8 @@ export async function summariseNotes(
     survey: { title },
     provider,
     signal,
-  }: { job: SurveyJob; survey: SurveyWithQuestions; provider: Provider; signal: AbortSignal },
+    confirmClaim,
+  }: { job: SurveyJob; survey: SurveyWithQuestions; provider: Provider } & JobEnd,
 ): Promise<StoredSummary> {
   const sumUp = async (texts: readonly string[], pass: string): Promise<string> => {
     const basis = digestOf(title, texts);
@@ -47,6 +49,7 @@ export async function summariseNotes(
     const texts = await lastTexts(store.listNotes(job), (branch) => sumUp(branch, pass));
     const basis = digestOf(title, texts);
     if (last?.basis === basis) {
+      await confirmClaim();
       await retryOnOutage(() => store.dropUnseenSummaries(job, pass));
       return last;
     }

@@ -7,6 +7,7 @@ import { Problem } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
 import type { AiStore, SurveyJob } from '../../../stores/postgres/ai/jobs.ts';
 import { retryOnOutage } from '../../../stores/postgres/errors.ts';
+import type { JobEnd } from '../job-end.ts';
 
 export interface ThemesDeps {
   store: Pick<
@@ -91,7 +92,7 @@ const noContent = themeKey('Other');
  */
 export async function mergeThemes(
   { store, log }: ThemesDeps,
-  { job, provider, signal }: { job: SurveyJob; provider: Provider; signal: AbortSignal },
+  { job, provider, signal, confirmClaim }: { job: SurveyJob; provider: Provider } & JobEnd,
 ): Promise<void> {
   await retryOnOutage(() => store.dropUnusedThemes(job));
   const frequent = async (isSettled: boolean, limit: number) =>
@@ -110,6 +111,7 @@ export async function mergeThemes(
       settled.push(...names.filter((name) => !merged.has(name)).slice(0, maxSettledNames - settled.length));
     }
   }
+  await confirmClaim();
   await retryOnOutage(() => store.settleThemes(job));
 }
 

@@ -1,6 +1,7 @@
 import type { Sql } from '../client.ts';
 import { withLongTimeout } from '../client.ts';
 import { retryOnOutage } from '../errors.ts';
+import { type ClaimedAnalysis, lockedClaim } from './claims.ts';
 import { type AnalysisTopic, lockedExistingSurvey } from './topics.ts';
 
 const pageRows = 500;
@@ -29,16 +30,19 @@ export function createAiNotes(sql: Sql) {
       }
     },
 
-    /** Deletes notes that no annotation names any more. */
-    dropUnusedNotes: ({ surveyId, topic }: AnalysisTopic): Promise<void> =>
-      withLongTimeout(
+    /** Deletes notes that no annotation names any more; none once the job has lost its claim. */
+    dropUnusedNotes: async (job: ClaimedAnalysis): Promise<void> => {
+      // The search may take minutes and locks nothing; the next analysis cannot begin between it and the deletion.
+      const unused = await withLongTimeout(
         sql,
-        async (tx) =>
-          void (await tx`
-        DELETE FROM ai_notes
-        WHERE survey_id = ${surveyId} AND topic = ${topic}
-          AND NOT EXISTS (SELECT FROM ai_findings WHERE note_id = ai_notes.id)`),
-      ),
+        (tx) => tx<{ id: string }[]>`
+        SELECT id FROM ai_notes
+        WHERE survey_id = ${job.surveyId} AND topic = ${job.topic}
+          AND NOT EXISTS (SELECT FROM ai_findings WHERE note_id = ai_notes.id)`,
+      );
+      await sql`DELETE FROM ai_notes
+        WHERE id = ANY(${unused.map(({ id }) => id)}::uuid[]) AND EXISTS (${lockedClaim(sql, job)})`;
+    },
 
     /** The stored summary of this basis; marks it as used in this pass over the notes. */
     findSummary: async ({ surveyId, topic }: AnalysisTopic, basis: string, pass: string): Promise<string | undefined> =>

@@ -1,5 +1,6 @@
 import type { Sql, Tx } from '../client.ts';
 import { withLongTimeout } from '../client.ts';
+import { type ClaimedAnalysis, lockedClaim } from './claims.ts';
 import { givenKeys, loadThemeNames } from './theme-names.ts';
 import { type AnalysisTopic, lockedExistingSurvey, type ThemeMerge, withTopic } from './topics.ts';
 
@@ -103,18 +104,30 @@ export function createAiThemes(sql: Sql) {
             WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT is_settled`),
       ),
 
-    /** Deletes names that no answer has any more and under which no other is counted. */
-    dropUnusedThemes: (scope: AnalysisTopic): Promise<void> =>
-      withLongTimeout(sql, async (tx) => void (await deleteUnusedThemes(tx, scope))),
+    /**
+     * Deletes names that no answer has any more and under which no other is counted; none once the job has lost its
+     * claim.
+     */
+    dropUnusedThemes: async (job: ClaimedAnalysis): Promise<void> => {
+      // The search takes seconds and locks nothing; the next analysis cannot begin between it and the deletion.
+      const unused = await withLongTimeout(sql, (tx) => tx<{ name: string }[]>`${unusedThemes(tx, job)}`);
+      await sql`DELETE FROM ai_themes
+        WHERE survey_id = ${job.surveyId} AND topic = ${job.topic} AND name = ANY(${unused.map(({ name }) => name)})
+          AND EXISTS (${lockedClaim(sql, job)})`;
+    },
   };
 }
 
-export const deleteUnusedThemes = (tx: Tx, { surveyId, topic }: AnalysisTopic) => tx`
+export const deleteUnusedThemes = (tx: Tx, scope: AnalysisTopic) => tx`
+  DELETE FROM ai_themes
+  WHERE survey_id = ${scope.surveyId} AND topic = ${scope.topic} AND name IN (${unusedThemes(tx, scope)})`;
+
+const unusedThemes = (tx: Tx, { surveyId, topic }: AnalysisTopic) => tx`
   WITH said AS MATERIALIZED (SELECT DISTINCT jsonb_array_elements_text(finding->'themes') AS name FROM ai_findings
     WHERE survey_id = ${surveyId} AND topic = ${topic}),
     kept AS MATERIALIZED (SELECT name FROM said UNION SELECT shown FROM ai_themes JOIN said USING (name)
       WHERE survey_id = ${surveyId} AND topic = ${topic})
-  DELETE FROM ai_themes
+  SELECT name FROM ai_themes
   WHERE survey_id = ${surveyId} AND topic = ${topic}
     AND NOT EXISTS (SELECT FROM kept WHERE kept.name = ai_themes.name)`;
 

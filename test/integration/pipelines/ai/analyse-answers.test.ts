@@ -179,8 +179,7 @@ describe('an analysis of many answers', () => {
     // As in a reply that a former version left behind.
     const [questionId, digests] = [newId(), ['one', 'two'].map((text) => Buffer.from(text))];
     await real.saveAnnotations(
-      scope,
-      newId(),
+      { ...scope, id: newId(), claim: null },
       digests.map((digest) => ({ responseId, questionId, digest, content: { sentiment: 'neutral' } })),
     );
     assert.deepEqual((await real.digests(scope, [responseId])).get(`${responseId} ${questionId}`), digests[1]);

@@ -61,7 +61,7 @@ describe('AI jobs', () => {
     const note = async () => {
       const noteId = newId();
       await store.saveNote(scope, { id: noteId, note: 'They are hungry' });
-      await store.saveAnnotations(scope, id, [
+      await store.saveAnnotations({ ...scope, id, claim: null }, [
         { responseId: newId(), questionId: newId(), digest: Buffer.from('0'), content: {}, noteId },
       ]);
     };

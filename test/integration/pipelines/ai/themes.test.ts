@@ -31,7 +31,7 @@ describe('the names of themes', () => {
     const scope = { surveyId, topic };
     const find = async (...themes: string[]): Promise<string> => {
       const responseId = newId();
-      await store.saveAnnotations(scope, newId(), [
+      await store.saveAnnotations({ ...scope, id: newId(), claim: null }, [
         { responseId, questionId: newId(), digest: Buffer.alloc(16), content: { themes, sentiment: 'neutral' } },
       ]);
       return responseId;

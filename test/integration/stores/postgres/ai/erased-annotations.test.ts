@@ -23,8 +23,7 @@ describe('annotations of erased responses', () => {
       const [noteId, responseIds] = [newId(), Array.from({ length: 8 }, () => newId())];
       await store.saveNote(scope, { id: noteId, note: 'what they said' });
       await store.saveAnnotations(
-        scope,
-        newId(),
+        { ...scope, id: newId(), claim: null },
         responseIds.map((responseId) => ({ responseId, questionId: newId(), digest, content: {}, noteId })),
       );
       await Promise.all(responseIds.map((responseId) => rows.removeOfResponses(scope.surveyId, [responseId])));
@@ -47,7 +46,7 @@ describe('annotations of erased responses', () => {
     const [noteId, first, second] = [newId(), newId(), newId()];
     await store.saveNote(scope, { id: noteId, note: 'Ann left, Ben stays' });
     const found = (responseId: string) => ({ responseId, questionId: newId(), digest, content: {}, noteId });
-    await store.saveAnnotations(scope, newId(), [found(first), found(second)]);
+    await store.saveAnnotations({ ...scope, id: newId(), claim: null }, [found(first), found(second)]);
     const left = async () => (await sql`SELECT FROM ai_summaries WHERE survey_id = ${surveyId}`).count;
     const summaryOf = async (of: typeof scope) =>
       (await readResult(store, { ...of, type: 'summary', page: 1, limit: 1 })).data;
@@ -70,8 +69,7 @@ describe('annotations of erased responses', () => {
     const [erased, kept] = [newId(), newId()];
     await rows.removeOfResponses(scope.surveyId, [erased]);
     await store.saveAnnotations(
-      scope,
-      jobId,
+      { ...scope, id: jobId, claim: null },
       [erased, kept].map((responseId) => ({
         responseId,
         questionId: newId(),
@@ -100,9 +98,9 @@ describe('annotations of erased responses', () => {
     const [responseId, noteId] = [newId(), newId()];
     await store.saveNote(other, { id: noteId, note: 'what they said' });
     const found = (more: object) => ({ responseId, questionId: newId(), digest, content: {}, ...more });
-    await store.saveAnnotations(other, jobId, [found({ noteId }), found({})]);
+    await store.saveAnnotations({ ...other, id: jobId, claim: null }, [found({ noteId }), found({})]);
     await rows.removeOfResponses(scope.surveyId, [responseId]);
-    await store.saveAnnotations(other, jobId, [found({})]);
+    await store.saveAnnotations({ ...other, id: jobId, claim: null }, [found({})]);
     await store.dropErased(other, [responseId]);
     const left = async () => [
       (await sql`SELECT FROM ai_findings WHERE survey_id = ${other.surveyId}`).count,

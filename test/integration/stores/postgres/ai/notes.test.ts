@@ -31,7 +31,7 @@ describe('notes on batches of answers', () => {
     const [store, scope] = [createAiStore(sql), await openScope('summary/test')];
     const add = async (id: string, note: string) => {
       await store.saveNote(scope, { id, note });
-      await store.saveAnnotations(scope, newId(), [foundIn(id)]);
+      await store.saveAnnotations({ ...scope, id: newId(), claim: null }, [foundIn(id)]);
     };
     const migrated = Array.from({ length: 300 }, () => randomUUID()).sort();
     for (const [index, id] of migrated.entries()) await add(id, `note ${index}`);
@@ -51,7 +51,7 @@ describe('notes on batches of answers', () => {
     const [first, second] = [foundIn(randomUUID()), foundIn(randomUUID())];
     for (const found of [first, second]) {
       await store.saveNote(scope, { id: found.noteId ?? '', note: 'what they said' });
-      await store.saveAnnotations(scope, newId(), [found]);
+      await store.saveAnnotations({ ...scope, id: newId(), claim: null }, [found]);
     }
     const waiting = (count: number) =>
       eventually(
@@ -86,7 +86,7 @@ describe('notes on batches of answers', () => {
     const noteId = newId();
     await store.saveNote(scope, { id: noteId, note: 'what they said' });
     const [known, older, lost] = [foundIn(noteId), foundIn(undefined, { note: 'what they said' }), foundIn(newId())];
-    await store.saveAnnotations(scope, newId(), [known, older, lost]);
+    await store.saveAnnotations({ ...scope, id: newId(), claim: null }, [known, older, lost]);
     const digests = await store.digests(
       scope,
       [known, older, lost].map(({ responseId }) => responseId),
@@ -101,7 +101,9 @@ describe('notes on batches of answers', () => {
     await store.saveNote(scope, { id: newId(), note: 'what they said' });
     await store.saveSummary(scope, newId(), { basis: 'b', summary: 's' });
     assert.deepEqual(await store.registerThemes(scope, [{ name: 'Soup', form: 'soup' }]), new Map());
-    await store.saveAnnotations(scope, newId(), [foundIn(undefined, { themes: ['Soup'], sentiment: 'neutral' })]);
+    await store.saveAnnotations({ ...scope, id: newId(), claim: null }, [
+      foundIn(undefined, { themes: ['Soup'], sentiment: 'neutral' }),
+    ]);
     for (const table of ['ai_notes', 'ai_summaries', 'ai_themes', 'ai_findings'])
       assert.deepEqual(
         [table, (await sql`SELECT FROM ${sql(table)} WHERE survey_id = ${scope.surveyId}`).count],
@@ -118,7 +120,7 @@ describe('notes on batches of answers', () => {
       let isOver = false;
       saving = Promise.all([
         store.saveSummary(scope, newId(), { basis: 'b', summary: 's' }),
-        store.saveAnnotations(scope, newId(), [foundIn(undefined, { sentiment: 'neutral' })]),
+        store.saveAnnotations({ ...scope, id: newId(), claim: null }, [foundIn(undefined, { sentiment: 'neutral' })]),
       ]).finally(() => {
         isOver = true;
         return isOver;

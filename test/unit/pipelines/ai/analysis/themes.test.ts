@@ -28,7 +28,7 @@ async function merged(code: ProblemCode): Promise<string[]> {
   const job = { id: 'job', surveyId: 'survey', topic: 'themes' } as unknown as SurveyJob;
   await mergeThemes(
     { store, log: { warn: () => undefined } as unknown as ThemesDeps['log'] },
-    { job, provider, signal: new AbortController().signal },
+    { job, provider, signal: new AbortController().signal, confirmClaim: async () => undefined },
   );
   return done;
 }
