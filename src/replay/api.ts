@@ -26,6 +26,8 @@ export interface ApiOptions {
 export interface CallOptions {
   body?: unknown;
   idempotencyKey?: string;
+  /** The call may be repeated after a 503, as GET and calls with an idempotency key may. */
+  changesNothing?: true;
   /** Sends no token. */
   isPublic?: boolean;
 }
@@ -47,8 +49,9 @@ const maxPauses = 60;
 const maxBrokenConnections = 30;
 
 /**
- * Calls the public interface. Waits as Retry-After says on 429 and 503, repeats safe calls after a broken connection,
- * and logs in again when the session has expired. Throws RequestRefused for other failures.
+ * Calls the public interface. Waits as Retry-After says on 429, repeats safe calls after a 503 or a broken connection,
+ * and logs in again when the session has expired. Other calls may have been carried out all the same: they end with an
+ * Error. Throws RequestRefused for other failures.
  */
 export function createApi({ origin, credentials, onPause, sleep = delay }: ApiOptions) {
   let token: string | undefined;
@@ -60,6 +63,7 @@ export function createApi({ origin, credentials, onPause, sleep = delay }: ApiOp
   ): Promise<WholeReply> => {
     const reply = await fetch(`${origin}/api/v1${path}`, {
       method,
+      redirect: 'manual',
       headers: {
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
@@ -81,6 +85,10 @@ export function createApi({ origin, credentials, onPause, sleep = delay }: ApiOp
       const bearer = options.isPublic === true ? undefined : await openSession();
       try {
         const reply = await fetchOnce(method, path, options, bearer);
+        if (reply.status === 503 && !isRepeatable && !options.changesNothing)
+          throw new Error(
+            'the service replied with 503, and may have carried out the call all the same: look whether the survey or question is there, and go on with --survey',
+          );
         if ((reply.status !== 429 && reply.status !== 503) || pauses++ >= maxPauses) return reply;
         await pause(retryAfter(reply), `${reply.status} from ${method} ${path}`);
       } catch (error) {
@@ -107,8 +115,13 @@ export function createApi({ origin, credentials, onPause, sleep = delay }: ApiOp
   };
   const openSession = async (): Promise<string> => {
     if ('token' in credentials) return credentials.token;
-    token ??= (await call(sessionSchema, ['POST', '/auth/login'], { body: credentials, isPublic: true })).data
-      .accessToken;
+    token ??= (
+      await call(sessionSchema, ['POST', '/auth/login'], {
+        body: credentials,
+        isPublic: true,
+        changesNothing: true,
+      })
+    ).data.accessToken;
     return token;
   };
   return { call };

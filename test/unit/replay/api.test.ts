@@ -79,8 +79,25 @@ describe('the replay’s client', () => {
 
   it('waits as Retry-After says on 429 and 503', async () => {
     const { api, slept } = await standIn({ '/a': [{ ...no(429), headers: { 'retry-after': '30' } }, no(503), ok(2)] });
-    assert.equal((await api.call(data, ['POST', '/a'], { body: {} })).data.n, 2);
+    assert.equal((await api.call(data, ['GET', '/a'])).data.n, 2);
     assert.deepEqual(slept, [30_000, 1000]);
+  });
+
+  it('repeats no call after a 503 that may have been carried out', async () => {
+    const { api, calls } = await standIn({ '/a': [no(429), no(503), ok(2)] });
+    await assert.rejects(
+      api.call(data, ['POST', '/a'], { body: {} }),
+      /^Error: POST .*\/a: the service replied with 503, and may have carried out the call/,
+    );
+    assert.equal(calls('/a').length, 2);
+    const keyed = await standIn({ '/a': [no(503), ok(3)] });
+    assert.equal((await keyed.api.call(data, ['POST', '/a'], { body: {}, idempotencyKey: 'k' })).data.n, 3);
+  });
+
+  it('follows no redirection, after which a POST would be a GET', async () => {
+    const { api, calls } = await standIn({ '/a': [{ status: 301, body: '', headers: { location: '/api/v1/b' } }] });
+    await assert.rejects(api.call(data, ['POST', '/a'], { body: {} }), { name: 'RequestRefused', status: 301 });
+    assert.equal(calls('/b').length, 0);
   });
 
   it('stops waiting after a number of pauses', async () => {
