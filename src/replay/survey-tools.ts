@@ -16,6 +16,8 @@ interface SurveyTool {
   time: RegExp;
   /** Columns that are no questions: addresses, names, places, times and devices of respondents. */
   others: RegExp;
+  /** Columns about invited respondents, which are no questions where the export has the `key` of each. */
+  participants?: { key: RegExp; columns: RegExp };
   /** Variables of an SPSS file that are no questions either. */
   otherVariables?: RegExp;
   /** The text that stands where a question was not asked; no answer. */
@@ -77,6 +79,11 @@ const tools: readonly SurveyTool[] = [
     time: /^(?:submitdate|date submitted)$/,
     others:
       /^(?:lastpage|last page|startlanguage|start language|seed|token|access code|startdate|date started|datestamp|date last action|ipaddr|ip address|refurl|referrer url|interviewtime|total time|group ?time.*|question ?time.*|\d+x\d+(?:x\d+)?time)$/,
+    participants: {
+      key: /^(?:token|access code)$/,
+      columns:
+        /^(?:first ?name|last ?name|email(?: address)?|email ?status|attribute[_ ]\d+|participant[_ ]id|sent|reminder ?(?:sent|count)|uses ?left|valid ?(?:from|until))$/,
+    },
     missingTick: notShown,
     group: groupYesNo,
   },
@@ -112,8 +119,9 @@ export function recogniseTool(table: Table): Table {
   const tool = toolOf(withoutCodes.filter(({ part }) => part === '').map(nameOf));
   if (!tool) return { ...table, columns: groupBracketed(table.columns) };
   const columns = tool === ownExport ? table.columns : withoutCodes;
+  const isOfParticipants = participantColumns(columns, tool);
   const withRoles = columns.map((column): Column => {
-    const role = roleOf(column, tool);
+    const role = roleOf(column, tool) ?? (isOfParticipants(column) ? 'other' : undefined);
     if (role !== undefined) return { ...column, role };
     return tool.hasOneAnswerACell ? { ...column, declared: { split: null, ...column.declared } } : column;
   });
@@ -150,6 +158,13 @@ function roleOf(column: Column, { id, time, others, otherVariables, hasExactName
   if (time.test(name)) return 'time';
   const isOtherVariable = column.name !== undefined && otherVariables?.test(column.name);
   return others.test(name) || isOtherVariable ? 'other' : undefined;
+}
+
+/** Returns whether a column is about invited respondents, whose names and addresses are no answers. */
+function participantColumns(columns: readonly Column[], { participants }: SurveyTool): (column: Column) => boolean {
+  const isNamed = (column: Column, names: RegExp) => column.part === '' && names.test(nameOf(column).toLowerCase());
+  if (!participants || !columns.some((column) => isNamed(column, participants.key))) return () => false;
+  return (column) => isNamed(column, participants.columns);
 }
 
 const isOptionToTick = ({ declared }: Column): boolean => declared?.type === 'CHECKBOXES';

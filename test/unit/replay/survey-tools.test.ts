@@ -98,6 +98,31 @@ describe('the export of', () => {
       assert.deepEqual(found.rows[3]?.slice(6, 8), ['', ''], 'a question that was not shown has no answer');
     });
 
+  for (const [kind, head] of Object.entries({
+    codes: ['token', 'firstname', 'lastname', 'email', 'attribute_1', 'G01Q01'],
+    'full texts': ['Access code', 'First name', 'Last name', 'Email address', 'Attribute 1', 'How was it?'],
+  }))
+    it(`LimeSurvey with ${kind} makes questions of the names of invited respondents in anonymous surveys only`, async () => {
+      const rows = ['Good', 'Bad', 'Good'].map((answer, n) => [
+        `${n + 1}`,
+        '2024-01-01 10:00:00',
+        '2',
+        `key${n}`,
+        `Ngozi${n}`,
+        `Adeyemi${n}`,
+        `ngozi${n}@example.org`,
+        `EMP-${n}`,
+        answer,
+      ]);
+      const questionsOf = async (names: readonly string[], kept: (place: number) => boolean) => {
+        const own = ['id', 'submitdate', 'lastpage', ...names];
+        const chosen = [own, ...rows].map((cells) => cells.filter((_, place) => kept(place)));
+        return (await recognise(quotedCsv(...(chosen as [string[], ...string[][]])))).questions.map(([, text]) => text);
+      };
+      assert.deepEqual(await questionsOf(head, () => true), head.slice(-1));
+      assert.deepEqual(await questionsOf(head, (place) => place !== 3), head.slice(1));
+    });
+
   it('LimeSurvey ticks no option for whom the question was not shown, also where the option was shown to nobody', async () => {
     const head = ['id', 'submitdate', 'lastpage', 'Age', 'Brands [A]', 'Brands [N/A]', 'Brands [C]', 'Why?'];
     const rows = [
