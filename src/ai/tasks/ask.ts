@@ -9,6 +9,12 @@ import { callFailure } from '../providers/provider-errors.ts';
 import { type ParsedReply, parseReplyText } from './parse-reply.ts';
 import { findSharedCall, shareCall, waitForSharedCall } from './shared-calls.ts';
 
+/**
+ * Maximum tokens of a reply to a task whose length depends on its survey. With the thinking of a model whose name is
+ * unknown it makes 16,000: models that write 16,384 refuse a call that asks for more.
+ */
+export const maxReplyTokens = 12_000;
+
 /** A question to a model: prompt, data, and how to read the reply. */
 export interface Task<T> {
   /** Letters and hyphens. */

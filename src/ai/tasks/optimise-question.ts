@@ -8,7 +8,7 @@ import {
 } from '../../domain/questions/suggestion.ts';
 import { type Question, visibleOptions, visibleRows } from '../../domain/survey.ts';
 import { placeholderDifferences } from '../../domain/translation/placeholders.ts';
-import type { Task } from './ask.ts';
+import { maxReplyTokens, type Task } from './ask.ts';
 import { type ParsedReply, parseReply } from './parse-reply.ts';
 
 /** Increased with every change of the prompt or of a schema, so that older cached replies are not used. */
@@ -74,7 +74,7 @@ export function optimiseQuestionTask(
     },
     schema: z.strictObject({ suggestions: z.array(suggestionReply) }),
     read: (reply) => readSuggestions(reply, question),
-    maxOutputTokens: 3000 + options.length * 200,
+    maxOutputTokens: Math.min(maxReplyTokens, 3000 + options.length * 200),
   };
 }
 

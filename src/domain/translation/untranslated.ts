@@ -27,10 +27,11 @@ function maxLengthOf(key: string): number {
 }
 
 const maxStringsPerBatch = 40;
-const maxCharactersPerBatch = 6000;
+/** Of these and of 40 strings a translation has at most 12,000 tokens. */
+const maxCharactersPerBatch = 4800;
 
 /**
- * Splits strings into batches that fit into one AI reply: at most 40 strings and 6,000 characters, or one longer
+ * Splits strings into batches that fit into one AI reply: at most 40 strings and 4,800 characters, or one longer
  * string.
  */
 export function inBatches<T extends { text: string }>(strings: readonly T[]): T[][] {
