@@ -21,15 +21,22 @@ export type SurveyClient = Client<ApiPaths>;
 /**
  * A client whose paths, bodies and replies are those of the OpenAPI document: `client.GET('/surveys/{id}', { params })`
  * resolves with `data`, or `error` for a refusal. Without `parseAs`, `data` is the text of a reply of lines or CSV, and
- * any other file is an Error; a successful reply that is a page, as that of a proxy, is a SurveyApiError.
+ * any other file is an Error. A page instead of a reply, and a redirection, are those of a proxy: a SurveyApiError, whatever
+ * `parseAs` says, except for uploads that are pages. No redirection is followed: a POST would become a GET.
  */
 export function createSurveyClient({ origin, token, ...options }: SurveyClientOptions): SurveyClient {
-  const client = createFetchClient<ApiPaths>({ ...options, baseUrl: `${origin.replace(/\/+$/, '')}/api/v1` });
+  const client = createFetchClient<ApiPaths>({
+    redirect: 'manual',
+    ...options,
+    baseUrl: `${origin.replace(/\/+$/, '')}/api/v1`,
+  });
   client.use({
-    async onResponse({ response, options }) {
-      if (!response.ok || options.parseAs !== 'json') return undefined;
+    async onResponse({ response, options, schemaPath }) {
+      if (isRedirection(response)) throw refusalOf(response, undefined);
+      if (!response.ok) return undefined;
       const kind = kindOf(response);
-      if (kind === 'json') return undefined;
+      const isAskedFor = options.parseAs !== 'json' && (kind !== 'page' || schemaPath === '/uploads/{uploadId}');
+      if (kind === 'json' || isAskedFor) return undefined;
       if (kind === 'text') return textAsJson(response);
       await response.body?.cancel();
       throw kind === 'page'
@@ -118,6 +125,10 @@ function secondsOf(retryAfter: string): number | undefined {
 const mediaTypeOf = ({ headers }: Response): string =>
   (headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 
+/** A redirection that was not followed: browsers hide its status, which is then 0. */
+const isRedirection = ({ status, type }: Response): boolean =>
+  type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(status);
+
 /** How a successful reply is read that is asked for as JSON; one without a body is as good as JSON. */
 function kindOf(response: Response): 'json' | 'text' | 'page' | 'file' {
   const type = mediaTypeOf(response);
@@ -161,10 +172,13 @@ function problemOfFile({ status, headers }: Response) {
 }
 
 /** A page or an empty reply of a proxy, as the service would have said it. */
-function problemOfProxy({ status, headers }: Response): ProblemBody {
+function problemOfProxy(response: Response): ProblemBody {
+  const { status, headers } = response;
   return {
     success: false,
-    message: `The reply is not one of the survey service (status ${status})`,
+    message: isRedirection(response)
+      ? 'The call was redirected, which is not followed: give the origin at which the service itself replies'
+      : `The reply is not one of the survey service (status ${status})`,
     code: proxyCodes[status] ?? (status >= 400 && status < 500 ? 'VALIDATION_ERROR' : 'SERVICE_UNAVAILABLE'),
     requestId: headers.get('x-request-id') ?? '',
   };

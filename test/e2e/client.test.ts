@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -128,6 +130,45 @@ describe('the typed client', { skip }, () => {
         isForeign: true,
         retryAfterSeconds: 7,
       });
+    }
+  });
+
+  it('takes no page for a file, and follows no redirection', async () => {
+    const { createSurveyClient } = (await built('src/index.js')) as ClientModule;
+    const { invite } = (await built('examples/files.js')) as { invite: Invite };
+    const called: string[] = [];
+    const proxy = createServer((request, response) => {
+      called.push(`${request.method} ${request.url}`);
+      if (request.url === '/api/v1/surveys') response.writeHead(301, { location: '/api/v1/moved' }).end();
+      else response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Sign in</title>');
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    try {
+      const origin = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+      const calls = createSurveyClient({ origin });
+      const foreign = { name: 'SurveyApiError', code: 'SERVICE_UNAVAILABLE', isForeign: true };
+      await assert.rejects(invite(origin, 'token', 'list', []), foreign);
+      for (const parseAs of ['text', 'blob', 'stream'])
+        await assert.rejects(
+          calls.GET('/exports/{exportId}/download', { params: { path: { exportId: 'x' } }, parseAs }),
+          foreign,
+        );
+      const upload = await calls.GET('/uploads/{uploadId}', { params: { path: { uploadId: 'x' } }, parseAs: 'text' });
+      assert.match(String(upload.data), /Sign in/);
+      const redirected = { ...foreign, message: /^The call was redirected, which is not followed/ };
+      await assert.rejects(calls.GET('/surveys', {}), { ...redirected, status: 301 });
+      await assert.rejects(calls.POST('/surveys', { body: { title: 'Lunch' } }), { ...redirected, status: 301 });
+      assert.equal(called.filter((call) => call.includes('/moved')).length, 0);
+      // As browsers show it.
+      const opaque = Object.defineProperties(new Response(null), {
+        type: { value: 'opaqueredirect' },
+        status: { value: 0 },
+        ok: { value: false },
+      });
+      const inBrowser = createSurveyClient({ origin, fetch: async () => opaque });
+      await assert.rejects(inBrowser.GET('/surveys'), { ...redirected, status: 0 });
+    } finally {
+      proxy.close();
     }
   });
 
