@@ -6,7 +6,7 @@ import type { AiUsageStore } from '../stores/postgres/ai/usage.ts';
 import type { ProviderBudget, ProviderLimits } from '../stores/redis/ai/provider-budget.ts';
 import { costOf } from './providers/models.ts';
 import type { CompletionRequest, Provider, Tokens } from './providers/provider.ts';
-import { isRefusedByStatus } from './providers/provider-errors.ts';
+import { isRefusedByStatus, loggableRefusal } from './providers/provider-errors.ts';
 
 /** The user for whom a call is made, and its survey. */
 export interface CallPurpose {
@@ -113,6 +113,10 @@ export function rateLimited(provider: Provider, metered: MeteredAccount, deps: U
           await budget
             .pause(account, (error.retryAfterSeconds ?? 1) * 1000)
             .catch((error: unknown) => log.debug({ err: error }, 'pausing calls to an AI provider failed'));
+        else if (isRefusedByStatus(error)) {
+          const call = { provider: provider.name, model: request.model, task: request.schemaName };
+          log.warn({ ...call, ...loggableRefusal(error) }, 'an AI provider refused a call');
+        }
         const { text, inputTokens, outputTokens } = seen;
         await Promise.all([
           settle(id, (inputTokens || inputTokensOf(request)) + Math.max(outputTokens, tokensIn(text))),

@@ -43,6 +43,19 @@ export function isTransient(error: unknown): boolean {
 export const isRefusedByStatus = (error: unknown): boolean =>
   error instanceof Problem && numberField(error.cause, 'status') !== undefined;
 
+/** A name in a refusal; texts may quote the key or the request. */
+const isName = (value: unknown): value is string => typeof value === 'string' && /^[\w.:[\]-]{1,100}$/.test(value);
+
+/** What may be logged of a refusal: its status, the names of its cause, and the provider's id of the call. */
+export function loggableRefusal(error: unknown): Record<string, string | number> {
+  const cause = error instanceof Problem ? error.cause : undefined;
+  const names = ['code', 'type', 'param', 'requestID'].flatMap((name) => {
+    const value = field(cause, name);
+    return isName(value) ? [[name, value] as const] : [];
+  });
+  return { status: numberField(cause, 'status') ?? 0, ...Object.fromEntries(names) };
+}
+
 /**
  * Whether the provider refused the content that was sent, or had no valid reply to it; undefined for failures that do
  * not concern the content.

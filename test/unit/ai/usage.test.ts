@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Completion, Provider } from '../../../src/ai/providers/provider.ts';
+import { problemOf } from '../../../src/ai/providers/provider-errors.ts';
 import { waitForRateLimits } from '../../../src/ai/providers/retries.ts';
 import { ask, type Task } from '../../../src/ai/tasks/ask.ts';
 import { type CallPurpose, rateLimited, type UsageMeterDeps } from '../../../src/ai/usage.ts';
@@ -26,12 +27,12 @@ const task: Task<unknown> = {
 function scene(
   deps: Partial<UsageMeterDeps>,
   purpose: CallPurpose = {},
-  reply: Completion = { text: '{}', inputTokens: 1, outputTokens: 1 },
+  reply: Completion | (() => Promise<Completion>) = { text: '{}', inputTokens: 1, outputTokens: 1 },
 ) {
   let sent = 0;
   const complete = async () => {
     sent += 1;
-    return reply;
+    return typeof reply === 'function' ? reply() : reply;
   };
   const provider: Provider = { name: 'openai', models: { high: 'h', low: 'l' }, complete };
   const budget: UsageMeterDeps['budget'] = {
@@ -117,6 +118,28 @@ describe('a call within limits', () => {
     assert.ok(nowMs < limitedUntilMs + 31_000, `it went on after ${nowMs} ms`);
     limitedUntilMs = Infinity;
     await assert.rejects(ask(patient, task, signal), { code: 'AI_RATE_LIMITED' });
+  });
+
+  it('that the provider refuses is logged with the names of the cause, and without the words of the provider', async () => {
+    const logged: unknown[] = [];
+    const log = { ...createLog('silent'), warn: (...given: unknown[]) => void logged.push(given) };
+    const refusal = {
+      status: 400,
+      code: 'unsupported_value',
+      type: 'invalid_request_error',
+      param: 'max tokens of sk-secret',
+      requestID: 'req_1',
+      message: 'sk-secret may not ask for 17,800 tokens',
+    };
+    const failing = (error: unknown) =>
+      scene({ log: log as unknown as UsageMeterDeps['log'] }, {}, async () => Promise.reject(problemOf(error)));
+    await assert.rejects(ask(failing(refusal).metered, task, signal), { code: 'AI_PROVIDER_ERROR' });
+    const { code, type, requestID } = refusal;
+    const call = { provider: 'openai', model: 'l', task: 'task' };
+    const expected = [[{ ...call, status: 400, code, type, requestID }, 'an AI provider refused a call']];
+    assert.deepEqual(logged, expected);
+    await assert.rejects(ask(failing({ status: 429 }).metered, task, signal), { code: 'AI_RATE_LIMITED' });
+    assert.deepEqual(logged, expected, 'limits are usual');
   });
 
   it('is not sent where it cannot be found out whether AI is on', async () => {
