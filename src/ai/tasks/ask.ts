@@ -58,8 +58,8 @@ export interface AskOptions {
 
 /**
  * Asks a provider for a value. A valid reply to an equal question is taken from the cache or, where this process is
- * asking the same, waited for. Valid replies are cached as the task allows, and the usage of all calls is recorded,
- * before the result is returned or the failure is thrown.
+ * asking the same, waited for, also while the cache cannot be reached. Valid replies are cached as the task allows, and
+ * the usage of all calls is recorded, before the result is returned or the failure is thrown.
  */
 export async function ask<T>(
   provider: Provider,
@@ -89,20 +89,19 @@ async function askOnce<T>(
   // Calls with different API keys are not shared: one key may work where another fails.
   const sharedKey = `${account} ${key}`;
   const askAndCache = async () => {
-    const { result, text } = await askNow();
-    await replyCache.set(key, text, task.maxCacheSeconds);
-    return result;
+    const reply = await askNow();
+    await replyCache.set(key, reply.text, task.maxCacheSeconds);
+    return reply;
   };
-  for (;;) {
-    const cached = await replyCache.get(key);
-    const read = cached === undefined ? undefined : parseReplyText(cached, task);
-    if (cached !== undefined && read && 'value' in read) {
-      options.reader?.onText(cached);
+  for (let known = await replyCache.get(key); ; ) {
+    const read = known === undefined ? undefined : parseReplyText(known, task);
+    if (known !== undefined && read && 'value' in read) {
+      options.reader?.onText(known);
       return { value: read.value, model, inputTokens: 0, outputTokens: 0 };
     }
-    const other = findSharedCall(replyCache, sharedKey);
-    if (!other) return shareCall(replyCache, sharedKey, { call: askAndCache, signal });
-    await waitForSharedCall(other, signal);
+    const other = findSharedCall(sharedKey);
+    if (!other) return (await shareCall(sharedKey, { call: askAndCache, signal })).result;
+    known = await waitForSharedCall(other, signal);
   }
 }
 

@@ -1,6 +1,5 @@
 import { Problem, type ProblemCode } from '../../errors.ts';
 import { rejectOnAbort } from '../../platform/scoped-signal.ts';
-import type { ReplyCache } from '../providers/provider.ts';
 
 /** Failures of the provider, which every equal call would meet. */
 const sharedFailures: readonly ProblemCode[] = [
@@ -10,32 +9,26 @@ const sharedFailures: readonly ProblemCode[] = [
   'AI_RATE_LIMITED',
 ];
 
-const callsByCache = new WeakMap<ReplyCache, Map<string, Promise<void>>>();
-
-function callsOf(cache: ReplyCache): Map<string, Promise<void>> {
-  const calls = callsByCache.get(cache) ?? new Map<string, Promise<void>>();
-  callsByCache.set(cache, calls);
-  return calls;
-}
+/** Calls under way; each resolves with the text of its reply, or undefined after a failure that is not shared. */
+const calls = new Map<string, Promise<string | undefined>>();
 
 /** The equal call that this process is making, if there is one. */
-export const findSharedCall = (cache: ReplyCache, key: string): Promise<void> | undefined => callsOf(cache).get(key);
+export const findSharedCall = (key: string): Promise<string | undefined> | undefined => calls.get(key);
 
 /**
- * Makes a call for which equal calls of this process wait; `signal` is that of the caller, whose time limit is no fault
- * of the provider.
+ * Makes a call for whose reply equal calls of this process wait, also where it could not be cached; `signal` is that of
+ * the caller, whose time limit is no fault of the provider.
  */
-export function shareCall<T>(
-  cache: ReplyCache,
+export function shareCall<T extends { text: string }>(
   key: string,
   { call, signal }: { call: () => Promise<T>; signal: AbortSignal },
 ): Promise<T> {
-  const calls = callsOf(cache);
   const made = call();
   const ended = made.then(
-    () => undefined,
+    ({ text }) => text,
     (error: unknown) => {
       if (!signal.aborted && error instanceof Problem && sharedFailures.includes(error.code)) throw error;
+      return undefined;
     },
   );
   calls.set(key, ended);
@@ -43,6 +36,8 @@ export function shareCall<T>(
   return made;
 }
 
-/** Resolves when another's call has ended; rejects with its failure where the provider is at fault. */
-export const waitForSharedCall = (other: Promise<void>, signal: AbortSignal): Promise<void> =>
-  rejectOnAbort(other, signal);
+/** The text of another's reply, or undefined; rejects with its failure where the provider is at fault. */
+export const waitForSharedCall = (
+  other: Promise<string | undefined>,
+  signal: AbortSignal,
+): Promise<string | undefined> => rejectOnAbort(other, signal);

@@ -19,7 +19,7 @@ const taskOf = (data: unknown): Task<unknown> => ({
 });
 
 /** A provider whose calls end when the test replies to them. */
-function scene() {
+function scene({ isCacheAway = false } = {}) {
   const stored = new Map<string, string>();
   const replyCache: ReplyCache = {
     async get(key) {
@@ -28,7 +28,7 @@ function scene() {
     },
     async set(key, text) {
       await turn();
-      stored.set(key, text);
+      if (!isCacheAway) stored.set(key, text);
     },
   };
   const calls: { reply(text: string): void; fail(error: unknown): void }[] = [];
@@ -36,7 +36,8 @@ function scene() {
     new Promise((resolve, reject) =>
       calls.push({ reply: (text) => resolve({ text, inputTokens: 5, outputTokens: 7 }), fail: reject }),
     );
-  const provider: Provider = { name: 'openai', models: { high: 'h', low: 'l' }, replyCache, complete };
+  const models = { high: 'h', low: 'l' };
+  const provider: Provider = { name: 'openai', models, complete, replyCache };
   const { signal } = new AbortController();
   return {
     calls,
@@ -49,23 +50,24 @@ async function turns(count = 20): Promise<void> {
 }
 
 describe('equal calls at once', () => {
-  it('are made once, and different questions are asked each by itself', async () => {
-    const { calls, asked } = scene();
-    const all = [asked('a'), asked('a'), asked('b'), asked('a')];
-    await turns();
-    assert.equal(calls.length, 2);
-    for (const call of calls) call.reply('{"x":1}');
-    assert.deepEqual(
-      (await Promise.all(all)).map(({ value, inputTokens }) => [value, inputTokens]),
-      [
-        [{ x: 1 }, 5],
-        [{ x: 1 }, 0],
-        [{ x: 1 }, 5],
-        [{ x: 1 }, 0],
-      ],
-    );
-    assert.equal(calls.length, 2);
-  });
+  for (const isCacheAway of [false, true])
+    it(`are made once, and different questions are asked each by itself, ${isCacheAway ? 'while the cache is away' : 'with a cache'}`, async () => {
+      const { calls, asked } = scene({ isCacheAway });
+      const all = [asked('a'), asked('a'), asked('b'), asked('a')];
+      await turns();
+      assert.equal(calls.length, 2);
+      for (const call of calls) call.reply('{"x":1}');
+      assert.deepEqual(
+        (await Promise.all(all)).map(({ value, inputTokens }) => [value, inputTokens]),
+        [
+          [{ x: 1 }, 5],
+          [{ x: 1 }, 0],
+          [{ x: 1 }, 5],
+          [{ x: 1 }, 0],
+        ],
+      );
+      assert.equal(calls.length, 2);
+    });
 
   for (const [code, sent] of [
     ['AI_PROVIDER_ERROR', 1],
