@@ -152,7 +152,7 @@ function changeRoute({ users, passwords, accountGuard, rightsChanged }: UserRout
     operationId: 'changeUser',
     summary: 'Change a user',
     description:
-      'A new password ends the sessions of the user and, without `keepApiKeys`, deletes its API keys; a new password of one’s own must differ from the current one. `isDisabled` ends the sessions; a disabled user can neither sign in nor use API keys. Changes take effect within a second. The last active ADMIN cannot be disabled ' +
+      'A new password ends the sessions of the user and, without `keepApiKeys`, deletes its API keys; a new password of one’s own must differ from the current one. `isDisabled` ends the sessions, and cancels the AI jobs as the role VIEWER does; a disabled user can neither sign in nor use API keys. Changes take effect within a second. The last active ADMIN cannot be disabled ' +
       'or lose the role (CONFLICT, reason LAST_ADMIN). Calls with a new password of one’s own that are refused for another reason than the password count as failures of POST /auth/password do.',
     body: userChangeBody,
     reply: userSchema,

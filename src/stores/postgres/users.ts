@@ -195,7 +195,8 @@ export function createUserStore(sql: Sql, moveOwnedData: OwnedDataTransfer = asy
 
     /**
      * Throws NOT_FOUND, EMAIL_TAKEN or LAST_ADMIN, or UNAUTHORIZED or FORBIDDEN if the caller has lost the right to it.
-     * A new password or disabling the user ends its sessions, except the calling one.
+     * A new password or disabling the user ends its sessions, except the calling one. The AI jobs of a user who is
+     * disabled or becomes a VIEWER are cancelled: they would go on to pay for hours.
      */
     change: (id: string, given: UserChange, caller: AdminCaller): Promise<User> =>
       inAdminTransaction(caller, async (tx) => {
@@ -217,6 +218,9 @@ export function createUserStore(sql: Sql, moveOwnedData: OwnedDataTransfer = asy
         >`UPDATE users SET ${tx(columns)}, updated_at = now() WHERE id = ${id} RETURNING ${tx(userColumns)}`;
         if (given.passwordHash !== undefined || next.is_disabled)
           await endSessions(tx, id, next.is_disabled ? null : caller.sessionId);
+        if (next.is_disabled || next.role === 'VIEWER')
+          await tx`UPDATE ai_jobs SET status = 'CANCELLED', updated_at = now()
+            WHERE owner_id = ${id} AND status IN ('PENDING', 'RUNNING')`;
         if (given.endsApiKeys) await endApiKeys(tx, id);
         return userOf(saved ?? row);
       }),

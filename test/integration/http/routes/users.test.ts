@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { blankSurvey } from '../../../../src/domain/blank-survey.ts';
 import { newId } from '../../../../src/platform/ids.ts';
+import { createAiStore } from '../../../../src/stores/postgres/ai/jobs.ts';
 import { type AccountServer, useAccountServer } from '../../../support/account-server.ts';
 import { password, startAuthServer } from '../../../support/auth-server.ts';
 import { type Client, createClient } from '../../../support/client.ts';
@@ -239,5 +240,26 @@ describe('users', () => {
     await leaving.client.remove(`/users/${leaving.user.id}`);
     assert.equal((await server.surveys.find(survey.id))?.ownerId, adminId);
     assert.equal((await leaving.client.call('GET', '/auth/me')).status, 401);
+  });
+
+  it('have no AI jobs that go on once they are disabled or VIEWERs, and keep those of others', async () => {
+    const store = createAiStore(server.sql);
+    const begin = async (ownerId: string) => {
+      const id = newId();
+      await store.findOrCreate({ id, ownerId, surveyId: null, topic: `generate/${id}`, request: {} });
+      return id;
+    };
+    const statuses = (ids: string[]) => Promise.all(ids.map(async (id) => (await store.find(id))?.status));
+    for (const change of [{ isDisabled: true }, { role: 'VIEWER' }]) {
+      const { user } = await person('EDITOR');
+      const ids = [await begin(user.id), await begin(user.id), await begin(adminId)];
+      const claimed = await store.claim(ids[0] ?? '');
+      assert.ok(claimed);
+      await admin.put(`/users/${user.id}`, { role: 'EDITOR' });
+      assert.deepEqual(await statuses(ids), ['RUNNING', 'PENDING', 'PENDING']);
+      await admin.put(`/users/${user.id}`, change);
+      assert.deepEqual(await statuses(ids), ['CANCELLED', 'CANCELLED', 'PENDING'], JSON.stringify(change));
+      assert.equal(await store.heartbeat(claimed, null), false, 'it ends at its next heartbeat');
+    }
   });
 });
