@@ -70,6 +70,66 @@ describe('what the service refuses and the respondent’s page does not show', {
       await page.context().close();
     });
 
+  it('rows and options that follow from answers on another device are offered once Send was refused', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Two devices' });
+    const ask = (body: object) => admin.create(`/surveys/${id}/questions`, body);
+    const labelled = (...texts: string[]) => texts.map((text) => ({ text, value: text }));
+    const hungry = await ask({ type: 'YES_NO', text: 'Hungry?' });
+    const isHungry = { questionId: hungry.id, operator: 'isAnyOf', optionIds: [hungry.options[0].id] };
+    const dishes = await ask({
+      type: 'CHECKBOXES',
+      text: 'Which do you know?',
+      options: labelled('Soup', 'Stew', 'Pie'),
+    });
+    const grid = await ask({
+      type: 'MATRIX',
+      text: 'How was it?',
+      isRequired: true,
+      options: labelled('Good', 'Bad'),
+      settings: { rows: [...labelled('Room'), ...labelled('Meal').map((row) => ({ ...row, visibleIf: isHungry }))] },
+    });
+    const liked = await ask({
+      type: 'CHECKBOXES',
+      text: 'Which do you like?',
+      isRequired: true,
+      options: [...labelled('Soup', 'Stew', 'Pie'), { text: 'None', value: 'None', isAnchored: true }],
+      settings: { minSelections: 3 },
+      optionsFrom: { questionId: dishes.id, which: 'selected' },
+    });
+    await admin.post(`/surveys/${id}/publish`);
+    const { id: collectorId } = await admin.create(`/surveys/${id}/collectors`, { kind: 'INVITATION', name: 'Panel' });
+    const [invitation] = await makeInvitations(service, admin, collectorId, [{}]);
+    const known = dishes.options.slice(0, 1).map((option: { id: string }) => ({
+      questionId: dishes.id,
+      optionId: option.id,
+    }));
+    const answers = [{ questionId: hungry.id, optionId: hungry.options[0].id }, ...known];
+    await admin.submit(id, { answers, invitation: invitation?.token, isComplete: false });
+    const page = await open(`${id}?invitation=${invitation?.token}`);
+    const row = (text: string) => questionAt(page, 'How was it?').getByRole('radiogroup', { name: text });
+    await row('Room').getByRole('radio').first().check();
+    assert.equal(await row('Meal').count(), 0);
+    const like = (text: string) => questionAt(page, 'Which do you like?').getByRole('checkbox', { name: text });
+    await like('None').check();
+    await press(page, 'Send');
+    await row('Meal').getByRole('radio').first().check();
+    await like('Soup').check();
+    await press(page, 'Send');
+    await thanked(page);
+    const [stored] = await storedResponses(admin, id, 1);
+    assert.deepEqual(stored?.answers, [
+      ...answers,
+      ...grid.settings.rows.map((item: { id: string }) => ({
+        questionId: grid.id,
+        rowId: item.id,
+        optionId: grid.options[0].id,
+      })),
+      ...[0, 3].map((index) => ({ questionId: liked.id, optionId: liked.options[index].id })),
+    ]);
+    browser.forgive(/status of 400/);
+    await page.context().close();
+  });
+
   it('an answer that the service refuses when its page was left is marked once Send leads to it, not before', async () => {
     const survey = await publishedSurvey(admin, { title: 'Codes' }, [
       { type: 'SHORT_TEXT', text: 'Your code?', settings: { pattern: '[0-9]{4}' } },

@@ -257,12 +257,19 @@ export class Walk implements Known {
     return this.answer(question)?.rows.every((row, index) => row.length > 0 || (mask && mask[index] !== 1)) === true;
   }
 
-  /** Asks a question that the path passes by, with all that it can offer. False if it is on the path, or none. */
+  /** Asks a question wherever the path leads, with all that it can offer. False if that changes nothing. */
   ask(question: number): boolean {
-    if (this.onPath[question] !== 0) return false;
-    this.onPath[question] = 1;
+    const isPassed = this.onPath[question] === 0;
+    if (isPassed) this.onPath[question] = 1;
+    return this.offerAll(question) || isPassed;
+  }
+
+  /** Offers all options and rows of a question on the path. False if that changes nothing. */
+  offerAll(question: number): boolean {
+    if (this.onPath[question] !== 1 || !(this.offeredOptions[question] ?? this.offeredRows[question])) return false;
     this.offeredOptions[question] = undefined;
     this.offeredRows[question] = undefined;
+    this.#answers[question] = undefined;
     return true;
   }
 

@@ -131,7 +131,7 @@ export function createReplies({ session, draft, requests, end, reload, reloadIfS
       // Somebody who is still answering is not taken to the question.
       const isSent = (id: string) => pending.questions.includes(id);
       const errorAt = (id: string) => (isSent(id) ? messageOf(id) : words.errorRequired);
-      if (isFinishing) session.showErrors(Object.fromEntries(named.map((id) => [id, errorAt(id)])));
+      if (isFinishing) session.showRefused(Object.fromEntries(named.map((id) => [id, errorAt(id)])));
       return named.some(isSent);
     }
     if (!(await reloadIfStale())) leave('unavailable');

@@ -44,8 +44,11 @@ export interface ShownSurvey {
 export interface Circumstances {
   responseId: string;
   metadata: Readonly<Record<string, string>>;
-  /** Questions that the service needs an answer to: they are asked wherever the path leads. */
-  demanded: ReadonlySet<string>;
+  /**
+   * What the service needs, since it knows more than this page: answers to questions wherever the path leads (`ask`), or
+   * to all that a question on the path can offer (`offerAll`).
+   */
+  demanded: ReadonlyMap<string, 'ask' | 'offerAll'>;
 }
 
 /** Computes what the respondent sees, by the module that the service judges submissions with. */
@@ -60,7 +63,9 @@ export function createPages(form: PageForm, language: string) {
     const context = { responseId, language, surveyLanguage, metadata, invitation: form.invitation ?? undefined };
     const given = givenAnswers(compiled, answers);
     const walk = walkOf(compiled, given, context);
-    const passed = new Set([...demanded].filter((id) => walk.ask(compiled.indexOf.get(id) ?? -1)));
+    const judgedElsewhere = new Set(
+      [...demanded.keys()].filter((id) => walk[demanded.get(id) ?? 'ask'](compiled.indexOf.get(id) ?? -1)),
+    );
     const path = pathOfWalk(compiled, walk);
     const render = createPiping(compiled, walk, { language });
     const optional = (text: string | null | undefined) => (text ? render(text) : null);
@@ -69,12 +74,14 @@ export function createPages(form: PageForm, language: string) {
       const head = { title: render(section?.title ?? ''), description: optional(section?.description) };
       const shown = steps.map(({ id: questionId, optionIds, rowIds }): ShownQuestion => {
         const question = questions.get(questionId) as PageQuestion;
+        // What the service holds may have changed: it says again what it needs, and how much of it.
+        const isJudged = !judgedElsewhere.has(questionId);
         return {
           ...question,
           text: render(question.text),
           description: optional(question.description),
-          // What the service holds may have changed: it says again what it needs.
-          isRequired: question.isRequired && !passed.has(questionId),
+          isRequired: question.isRequired && isJudged,
+          settings: isJudged ? question.settings : { ...question.settings, minSelections: undefined },
           // A MATRIX shows its options in each row.
           options: inOrder(question.options, optionIds, (text) => render(text, 1 + rowIds.length)),
           rows: inOrder(question.settings.rows ?? [], rowIds, render),

@@ -71,7 +71,7 @@ export class Session {
     const { form, language } = options;
     this.#questions = new Map(form.survey.questions.map((question) => [question.id, question]));
     this.#pagesOf = createPages(form, language);
-    this.#circumstances = { responseId: form.responseId, metadata: form.metadata, demanded: new Set() };
+    this.#circumstances = { responseId: form.responseId, metadata: form.metadata, demanded: new Map() };
     // Nothing is entered yet.
     this.shown = this.#pagesOf([], this.#circumstances);
     this.#shownQuestions = questionsIn(this.shown);
@@ -161,7 +161,7 @@ export class Session {
   forward(halfFilled: readonly string[] = []): boolean {
     const errors = { ...this.#errorsOn(this.page), ...this.#errorsOfHalf(halfFilled) };
     if (Object.keys(errors).length > 0) {
-      this.showErrors(errors);
+      this.#leadTo(errors);
       return false;
     }
     const next = this.shown.pages[this.pageIndex + 1];
@@ -170,7 +170,7 @@ export class Session {
       // What earlier pages ask may have changed since they were left.
       const wrong = this.shown.pages.find((page) => Object.keys(this.#errorsOn(page)).length > 0);
       if (wrong) {
-        this.showErrors(this.#errorsOn(wrong));
+        this.#leadTo(this.#errorsOn(wrong));
         return false;
       }
       this.isFinishing = true;
@@ -195,18 +195,21 @@ export class Session {
   }
 
   /**
-   * Shows errors at their questions, on the page of the first. The service may need an answer to a question that the
-   * page passes by, since it knows more, such as answers from another device: then it is asked.
+   * Shows what the service refuses. It may need an answer to a question, option or row that the page passes by, since it
+   * knows more, such as answers from another device: then that is asked.
    */
-  showErrors(errors: Readonly<Record<string, string>>): void {
-    const demanded = Object.keys(errors).filter((id) => !this.#shownQuestions.get(id));
-    if (demanded.length > 0) {
-      this.#circumstances = {
-        ...this.#circumstances,
-        demanded: new Set([...this.#circumstances.demanded, ...demanded]),
-      };
-      this.#walk();
-    }
+  showRefused(errors: Readonly<Record<string, string>>): void {
+    const demanded = new Map(this.#circumstances.demanded);
+    for (const id of Object.keys(errors))
+      if (!demanded.has(id) || !this.#shownQuestions.has(id))
+        demanded.set(id, this.#shownQuestions.has(id) ? 'offerAll' : 'ask');
+    this.#circumstances = { ...this.#circumstances, demanded };
+    this.#walk();
+    this.#leadTo(errors);
+  }
+
+  /** Shows errors at their questions, on the page of the first. */
+  #leadTo(errors: Readonly<Record<string, string>>): void {
     const page = this.shown.pages.find(({ questions }) => questions.some(({ id }) => errors[id] !== undefined));
     if (page) this.#pageKey = page.key;
     this.errors = errors;
