@@ -49,7 +49,7 @@ export function createFormerVersions({ versions, now }: FormerVersionsDeps) {
     return known;
   };
 
-  return {
+  const lookUp = {
     /**
      * By what a submission is judged. `savedAtMs`: last save of the response that is continued, where the respondent
      * names no version.
@@ -74,7 +74,22 @@ export function createFormerVersions({ versions, now }: FormerVersionsDeps) {
       if (version === present.survey.version) return present;
       return (await find(present, version))?.judging ?? present;
     },
+
+    /** A removed question as the last version with it asks it; undefined if none with it may be submitted to any more. */
+    async removedQuestion(present: JudgingSurvey, questionId: string): Promise<Question | undefined> {
+      const { questions, version: current } = present.survey;
+      const isRemoved = questions.some(({ id, isHidden }) => id === questionId && isHidden);
+      const oldest = isRemoved ? Math.max(1, current - formerVersionsKept) : current;
+      for (let version = current - 1; version >= oldest; version -= 1) {
+        const judging = await lookUp.forSubmission(present, version);
+        if (typeof judging === 'string') continue;
+        const asked = judging.survey.questions.find(({ id, isHidden }) => id === questionId && !isHidden);
+        if (asked) return asked;
+      }
+      return undefined;
+    },
   };
+  return lookUp;
 }
 
 export type FormerVersions = ReturnType<typeof createFormerVersions>;

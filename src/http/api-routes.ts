@@ -146,6 +146,7 @@ export function respondentRoutes({ settings, stores, core, secrets }: ApiServerO
     ...uploadRoutes({
       uploads,
       currentSurvey,
+      formerVersions: core.formerVersions,
       maxBytes: settings.uploadMaxBytes,
       keyedHash: secrets.keyedHash,
       unclaimedMinutes: settings.uploadUnclaimedMinutes,

@@ -74,6 +74,36 @@ describe('uploads and their claims', () => {
     assert.ok(existsSync(fileOf(claimed)));
   });
 
+  it('a removed question takes uploads for responses of the version with it, under the same limits', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Files', status: 'ACTIVE' });
+    const file = await admin.create(`/surveys/${id}/questions`, {
+      type: 'FILE_UPLOAD',
+      text: 'File?',
+      isRequired: true,
+      settings: { mimeTypes: ['image/png'] },
+    });
+    const { version: surveyVersion } = await admin.get(`/surveys/${id}`);
+    await admin.remove(`/surveys/${id}/questions/${file.id}`);
+    const target = { surveyId: id, questionId: file.id };
+    const answersWith = async () => [{ questionId: file.id, textValue: await uploadPicture(service, target) }];
+    const [free, [answer]] = [await uploadPicture(service, target), await answersWith()];
+    const submit = (body: object) => admin.submit(id, body);
+    assert.equal((await submit({ answers: [answer] })).status, 400, 'not of the present version');
+    const taken = await submit({ surveyVersion, answers: [answer] });
+    assert.equal(taken.status, 201, JSON.stringify(taken.body));
+    assert.equal((await submit({ surveyVersion, answers: [answer] })).status, 400, 'one response alone claims a file');
+    const address = `${service.origin}/api/v1/uploads/surveys/${id}/questions/${file.id}`;
+    const text = await fetch(address, { method: 'POST', body: 'a text', headers: { 'content-type': 'text/plain' } });
+    assert.equal(text.status, 415);
+    await sweepInHours(1.1);
+    const claimed = String(answer?.textValue);
+    assert.deepEqual([existsSync(fileOf(free)), existsSync(fileOf(claimed))], [false, true]);
+    await admin.remove(`/responses/${taken.body.data.responseId}`);
+    assert.ok(!existsSync(fileOf(claimed)));
+    await admin.put(`/surveys/${id}`, { status: 'PAUSED' });
+    assert.equal((await fetch(address, { method: 'POST', body: Buffer.from(png) })).status, 409);
+  });
+
   it('a file of an accepted response stays where its row is lost, as in a PostgreSQL that was restored', async () => {
     const survey = await make();
     const uploadId = await survey.upload();

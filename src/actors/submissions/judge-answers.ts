@@ -25,7 +25,7 @@ import {
 } from './submission-plan.ts';
 
 export interface JudgeDeps {
-  formerVersions: FormerVersions;
+  formerVersions: Pick<FormerVersions, 'forSubmission' | 'ofResponse'>;
   secrets: Pick<Secrets, 'resumeToken'>;
 }
 

@@ -85,7 +85,8 @@ export function compileSurvey(survey: SurveyWithQuestions): CompiledSurvey {
   const visible = all.filter(({ question }) => !question.isHidden);
   const words = notAskedWords(survey);
   const paths = compileSubmissionPaths(survey, visible);
-  const uploads = new Set(visible.filter(({ type }) => type.namesUploads).map(({ question }) => question.id));
+  // Former versions ask questions that were removed since.
+  const uploads = new Set(all.filter(({ type }) => type.namesUploads).map(({ question }) => question.id));
   return {
     survey,
     all,

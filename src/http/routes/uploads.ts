@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import type { FormerVersions } from '../../actors/former-versions.ts';
 import { closedCollectorsProblem } from '../../actors/submissions/collector-choice.ts';
 import { closedProblem, isInvited } from '../../actors/submissions/refusals.ts';
 import type { CachedSurvey } from '../../actors/survey-cache.ts';
 import type { CurrentSurvey } from '../../actors/survey-lookup.ts';
-import type { Question } from '../../domain/survey.ts';
-import { findQuestion } from '../../domain/survey-edits.ts';
+import { type Question, visibleQuestions } from '../../domain/survey.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
 import { inspectContent } from '../../stores/uploads/media-type.ts';
 import type { Uploads } from '../../stores/uploads/uploads.ts';
@@ -18,6 +18,7 @@ import { assertNotCompressed } from '../server/request-body.ts';
 export interface UploadRoutesDeps {
   uploads: Pick<Uploads, 'reserveRoom' | 'save' | 'find' | 'read'>;
   currentSurvey: CurrentSurvey;
+  formerVersions: Pick<FormerVersions, 'removedQuestion'>;
   /** Limit for every file; questions may have a lower one. */
   maxBytes: number;
   /** Keyed hash, in place of an address. */
@@ -43,6 +44,7 @@ export function uploadRoutes(deps: UploadRoutesDeps): Route[] {
 function uploadRoute({
   uploads,
   currentSurvey,
+  formerVersions,
   maxBytes,
   keyedHash,
   unclaimedMinutes,
@@ -59,7 +61,7 @@ function uploadRoute({
       'Public. The body is the file itself. Its type is detected from the content, not from its name; the Content-Type only chooses among kinds of plain text, and among the names of one type that the question takes (`audio/webm` and `video/webm`, `audio/mp4` and `video/mp4`, `text/xml` and `application/xml`). The type of an archive is known at its end (ZIP where the question takes ZIP but not what the end says), and a file that is text throughout is text, whatever its first letters are. The question’s `mimeTypes` apply; ' +
         'without `mimeTypes` all types are accepted except archives, programs and documents with macros (415). Names that end as programs, scripts or shortcuts do are refused too, as are those of pages where the question takes no `text/html`, and `image/*` does not include SVG. A body with a `Content-Encoding` is a 415.',
       `A file may have ${maxBytes} bytes, or as few as the question’s \`maxBytes\` says; more is a 413. A \`maxBytes\` beyond that has no effect.`,
-      `The answer names the \`uploadId\` as \`textValue\`. An upload belongs to this survey and question and to one response; it is deleted unless a response names it within ${unclaimedMinutes} minutes. It names no collector or invitation: it is refused as a submission is (409 COLLECTOR_CLOSED) where no collector of the survey is open.`,
+      `The answer names the \`uploadId\` as \`textValue\`. An upload belongs to this survey and question and to one response; it is deleted unless a response names it within ${unclaimedMinutes} minutes. A question that was removed takes files as long as a version with it may still be submitted to. An upload names no collector or invitation: it is refused as a submission is (409 COLLECTOR_CLOSED) where no collector of the survey is open.`,
       'An address may upload so many bytes an hour (429), those of refused and broken-off files included, the files of a survey that no response names yet have a budget, and a share of the disk stays free (503 with Retry-After).',
     ].join('\n\n'),
     access: { kind: 'public' },
@@ -75,10 +77,14 @@ function uploadRoute({
       const fileName = readFileName(request.header('x-filename'));
       const cached = await currentSurvey(request.params['surveyId'] ?? '');
       if (!cached) throw notFound('survey');
-      const question = findOpenQuestion(cached, request.params['questionId'] ?? '', {
-        token: request.header('x-survey-token'),
-        nowMs: now(),
-      });
+      const questionId = request.params['questionId'] ?? '';
+      assertOpen(cached, { token: request.header('x-survey-token'), nowMs: now() });
+      const question =
+        visibleQuestions(cached.survey).find(({ id }) => id === questionId) ??
+        (await formerVersions.removedQuestion(cached, questionId));
+      if (!question) throw notFound('question');
+      if (question.type !== 'FILE_UPLOAD')
+        throw validationProblem([{ path: 'questionId', message: `takes no files: its type is ${question.type}` }]);
       const limit = Math.min(maxBytes, Number(question.settings['maxBytes'] ?? maxBytes));
       const length = request.header('content-length');
       if (Number(length ?? 0) > limit) throw fileTooLarge(limit);
@@ -147,22 +153,16 @@ function downloadRoute({ uploads }: UploadRoutesDeps): Route {
 }
 
 /**
- * The question, if it takes files now. Throws the same refusals as a submission. An upload names no collector, so it is
- * refused only where no collector takes a response that could claim it.
+ * Throws the same refusals as a submission. An upload names no collector, so it is refused only where no collector takes
+ * a response that could claim it.
  */
-function findOpenQuestion(
-  cached: CachedSurvey,
-  questionId: string,
+function assertOpen(
+  { survey, compiled }: CachedSurvey,
   { token, nowMs }: { token: string | undefined; nowMs: number },
-): Question {
-  const { survey, compiled } = cached;
+): void {
   if (!isInvited(survey, token)) throw new Problem('FORBIDDEN', 'This survey takes uploads only with its token');
-  const question = findQuestion(survey, questionId);
-  if (question.type !== 'FILE_UPLOAD')
-    throw validationProblem([{ path: 'questionId', message: `takes no files: its type is ${question.type}` }]);
   const problem = closedProblem(survey, nowMs) ?? closedCollectorsProblem(compiled.collectors, nowMs);
   if (problem) throw problem;
-  return question;
 }
 
 const allowedTypesOf = ({ settings }: Question): string[] | undefined =>

@@ -67,6 +67,31 @@ it('a response that is continued may be for thirty days from its last save', asy
   assert.equal(typeof (await judgedBy(cached, 1, 1 * day)), 'object');
 });
 
+it('a removed question is found as the last version with it asks it, while that one may be submitted to', async () => {
+  const { survey } = surveyOf([{ type: 'FILE_UPLOAD' }, { type: 'YES_NO' }]);
+  const [file, other] = survey.questions as [Question, Question];
+  const present = { ...survey, version: 4, questions: [other, { ...file, isHidden: true }] };
+  const cached = { survey: present, compiled: compileSurvey(present) };
+  let nowMs = 40 * day;
+  const { removedQuestion } = createFormerVersions({
+    versions: {
+      find: async (_, version) => ({
+        definition: {
+          ...survey,
+          questions: version === 3 ? [other] : [{ ...file, text: `as in ${version}` }, other],
+        },
+        createdAt: new Date(0),
+        replacedAt: new Date(version * 10 * day),
+      }),
+    },
+    now: () => nowMs,
+  });
+  assert.equal((await removedQuestion(cached, file.id))?.text, 'as in 2');
+  assert.equal(await removedQuestion(cached, other.id), undefined);
+  nowMs = 50 * day + 1;
+  assert.equal(await removedQuestion(cached, file.id), undefined);
+});
+
 describe('a response that was saved at a later version, and goes on by a former one', () => {
   const judgingOf = (survey: SurveyWithQuestions): JudgingSurvey => ({ survey, compiled: compileSurvey(survey) });
   /** The survey after an edit, as it is saved. */
