@@ -125,7 +125,9 @@ describe('a client that has no room for a response behind what it is told', () =
       isOver: false,
       isCongested: false,
       // Each page finds room for a message, which takes it.
-      whenWritable: async () => void (client.isCongested = false),
+      whenWritable: async () => {
+        client.isCongested = false;
+      },
       write: () => undefined,
     };
     const follower = createFollower(
