@@ -62,6 +62,7 @@ function openShard() {
   };
   const actors = { lookUp, sync: lookUp };
   const feed = createFeed({ stream, shards: { of: () => ({ index: 0 }) }, actors, log } as unknown as FeedDeps);
+  const followers: ReturnType<typeof createFollower>[] = [];
   const heardOf = (surveyId: string): number[] => {
     const heard: number[] = [];
     const client = {
@@ -72,17 +73,23 @@ function openShard() {
     } as unknown as ClientStream;
     const unused = () => undefined;
     const deps = { feed, client, log, lagged: unused, sent: unused, missed: unused };
-    createFollower(deps, surveyId, endOfEntry('0-0')).start(true);
+    const follower = createFollower(deps, surveyId, endOfEntry('0-0'));
+    followers.push(follower);
+    follower.start(true);
     return heard;
   };
   const add = (ms: number, surveyId: string) =>
     state.entries.push({ id: `${ms}-0`, surveyIds: [surveyId], rows: Buffer.from(rowOf(surveyId, ms)) });
-  return { state, feed, heardOf, add };
+  const stop = (): void => {
+    for (const follower of followers) follower.stop();
+    feed.stop();
+  };
+  return { state, feed, heardOf, add, stop };
 }
 
 describe('a survey whose responses this process cannot read', () => {
   it('keeps the responses of no other survey from its listeners, and its own until it can be read', async () => {
-    const { state, feed, heardOf, add } = openShard();
+    const { state, heardOf, add, stop } = openShard();
     const [heard, late] = [heardOf(readable), heardOf(unreadable)];
     add(1000, readable);
     add(2000, unreadable);
@@ -96,11 +103,11 @@ describe('a survey whose responses this process cannot read', () => {
     await eventually(() => assert.deepEqual(late, [2000, 4000]));
     add(6000, unreadable);
     await eventually(() => assert.deepEqual(late, [2000, 4000, 6000]));
-    feed.stop();
+    stop();
   });
 
   it('keeps no other from hearing that its responses are stored', async () => {
-    const { state, feed, heardOf, add } = openShard();
+    const { state, feed, heardOf, add, stop } = openShard();
     heardOf(unreadable);
     let notified = 0;
     await feed.onStored(readable, () => {
@@ -110,6 +117,6 @@ describe('a survey whose responses this process cannot read', () => {
     add(2000, readable);
     state.stored = '2000-0';
     await eventually(() => assert.ok(notified > 0));
-    feed.stop();
+    stop();
   });
 });
