@@ -32,7 +32,10 @@ export function createSurveyClient({ origin, token, ...options }: SurveyClientOp
   });
   client.use({
     async onResponse({ response, options, schemaPath }) {
-      if (isRedirection(response)) throw refusalOf(response, undefined);
+      if (isRedirection(response)) {
+        await response.body?.cancel();
+        throw refusalOf(response, undefined);
+      }
       if (!response.ok) return undefined;
       const kind = kindOf(response);
       const isAskedFor = options.parseAs !== 'json' && (kind !== 'page' || schemaPath === '/uploads/{uploadId}');

@@ -88,7 +88,7 @@ export function askCrosstab(
     ...(second.row !== undefined && { rowId2: second.row }),
   };
   return api
-    .call(crosstabSchema, ['POST', `/analytics/surveys/${survey.id}/crosstab`], { body })
+    .call(crosstabSchema, ['POST', `/analytics/surveys/${survey.id}/crosstab`], { body, changesNothing: true })
     .then(({ data }) => data);
 }
 

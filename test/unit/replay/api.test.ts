@@ -92,6 +92,8 @@ describe('the replay’s client', () => {
     assert.equal(calls('/a').length, 2);
     const keyed = await standIn({ '/a': [no(503), ok(3)] });
     assert.equal((await keyed.api.call(data, ['POST', '/a'], { body: {}, idempotencyKey: 'k' })).data.n, 3);
+    const reading = await standIn({ '/a': [no(503), ok(4)] });
+    assert.equal((await reading.api.call(data, ['POST', '/a'], { body: {}, changesNothing: true })).data.n, 4);
   });
 
   it('follows no redirection, after which a POST would be a GET', async () => {

@@ -41,8 +41,9 @@ export function createJobAnnotations(sql: Sql) {
     },
 
     /**
-     * Saves annotations in one statement; may be repeated. Of several for one answer the last is saved. For a deleted
-     * survey it saves nothing and deletes the notes that these annotations name, because nothing would erase them later.
+     * Saves annotations in one statement; may be repeated. Of several for one answer the last is saved. Where it saves
+     * nothing, as for a deleted survey, it deletes the notes that these annotations name and no others do: nothing would
+     * erase them later.
      * A job that has lost its claim saves annotations of answers without one only: it has paid for them, and the others
      * may be those of the next analysis. `seenMark` replaces the id of the job as what `dropUnseen` compares.
      */
@@ -69,7 +70,8 @@ export function createJobAnnotations(sql: Sql) {
           seen_by = excluded.seen_by
           WHERE EXISTS (${lockedClaim(sql, job)})`;
       if (count === 0)
-        await sql`DELETE FROM ai_notes WHERE id = ANY(${annotations.flatMap(({ noteId }) => noteId ?? [])}::uuid[])`;
+        await sql`DELETE FROM ai_notes WHERE id = ANY(${annotations.flatMap(({ noteId }) => noteId ?? [])}::uuid[])
+          AND NOT EXISTS (SELECT FROM ai_findings WHERE note_id = ai_notes.id)`;
     },
 
     findErased: rows.findErased,

@@ -99,7 +99,11 @@ export function createAiStore(sql: Sql) {
             : sql`(survey_id, topic) WHERE status IN ('PENDING', 'RUNNING')`;
         return sql.begin(async (tx) => {
           // Jobs of one user are added one after another, so that the bound is exact.
-          await tx`SELECT FROM users WHERE id = ${ownerId} FOR NO KEY UPDATE`;
+          const [owner] = await tx<{ isAllowed: boolean }[]>`
+            SELECT NOT is_disabled AND role <> 'VIEWER' AS "isAllowed" FROM users WHERE id = ${ownerId}
+            FOR NO KEY UPDATE`;
+          // The right was looked up a moment ago, and may have ended since together with the user's other jobs.
+          if (owner && !owner.isAllowed) throw new Problem('FORBIDDEN');
           const [job = { id, openBefore: 0 }] = await tx<QueuedAiJob[]>`
             INSERT INTO ai_jobs ${sql(row)} ON CONFLICT ${equal} DO UPDATE SET topic = excluded.topic
             RETURNING id, ${openBefore({ isAdded: true })}`;

@@ -32,7 +32,8 @@ export function createAiNotes(sql: Sql) {
 
     /** Deletes notes that no annotation names any more; none once the job has lost its claim. */
     dropUnusedNotes: async (job: ClaimedAnalysis): Promise<void> => {
-      // The search may take minutes and locks nothing; the next analysis cannot begin between it and the deletion.
+      // The search may take minutes and locks nothing. A cancelled analysis may still save a note between it and the
+      // deletion.
       const unused = await withLongTimeout(
         sql,
         (tx) => tx<{ id: string }[]>`
@@ -41,7 +42,8 @@ export function createAiNotes(sql: Sql) {
           AND NOT EXISTS (SELECT FROM ai_findings WHERE note_id = ai_notes.id)`,
       );
       await sql`DELETE FROM ai_notes
-        WHERE id = ANY(${unused.map(({ id }) => id)}::uuid[]) AND EXISTS (${lockedClaim(sql, job)})`;
+        WHERE id = ANY(${unused.map(({ id }) => id)}::uuid[]) AND EXISTS (${lockedClaim(sql, job)})
+          AND NOT EXISTS (SELECT FROM ai_findings WHERE note_id = ai_notes.id)`;
     },
 
     /** The stored summary of this basis; marks it as used in this pass over the notes. */

@@ -60,5 +60,12 @@ describe('the annotations of an analysis', () => {
     assert.equal((await store.digests(scope, [paid.responseId])).size, 1, 'a reply that is paid for is saved');
     await end(taken);
     assert.deepEqual(await left(), { annotations: 2, seen: 2, replaced: 1, notes: 0, themes: 0 });
+    const noteId = newId();
+    const recovered = { ...found({}), noteId };
+    for (const job of [taken, late]) {
+      await store.saveNote(scope, { id: noteId, note: 'of a reply that both have' });
+      await store.saveAnnotations(job, [recovered]);
+    }
+    assert.equal((await store.digests(scope, [recovered.responseId])).size, 1, 'its note is kept');
   });
 });
