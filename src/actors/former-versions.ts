@@ -82,7 +82,8 @@ export function createFormerVersions({ versions, now }: FormerVersionsDeps) {
       const oldest = isRemoved ? Math.max(1, current - formerVersionsKept) : current;
       for (let version = current - 1; version >= oldest; version -= 1) {
         const judging = await lookUp.forSubmission(present, version);
-        if (typeof judging === 'string') continue;
+        // Versions are replaced in their order: those before it count no more either.
+        if (typeof judging === 'string') return undefined;
         const asked = judging.survey.questions.find(({ id, isHidden }) => id === questionId && !isHidden);
         if (asked) return asked;
       }
