@@ -46,7 +46,7 @@ export const isRefusedByStatus = (error: unknown): boolean =>
 /** A name in a refusal; texts may quote the key or the request. */
 const isName = (value: unknown): value is string => typeof value === 'string' && /^[\w.:[\]-]{1,100}$/.test(value);
 
-/** What may be logged of a refusal: its status, the names of its cause, and the provider's id of the call. */
+/** Gives what may be logged of a refusal: its status, the names of its cause, and the provider’s id of the call. */
 export function loggableRefusal(error: unknown): Record<string, string | number> {
   const cause = error instanceof Problem ? error.cause : undefined;
   const names = ['code', 'type', 'param', 'requestID'].flatMap((name) => {

@@ -27,7 +27,7 @@ function maxLengthOf(key: string): number {
 }
 
 const maxStringsPerBatch = 40;
-/** Of these and of 40 strings a translation has at most 12,000 tokens. */
+/** A translation of so many characters in 40 strings has at most 12,000 tokens. */
 const maxCharactersPerBatch = 4800;
 
 /**
